@@ -9,8 +9,8 @@ uint32_t Word(const uint8_t* p) {
   return p[0] | (uint32_t{p[1]} << 8) | (uint32_t{p[2]} << 16) | (uint32_t{p[3]} << 24);
 }
 
-// Byte i holds element i in its low and element i + 16 in its high four bits; `high` has the fifth
-// bits.
+// Byte i holds the code of element i in its low four bits and that of element i + 16 in its high
+// four. Bit i of `high` is the fifth bit of element i's code.
 template <class Value>
 void DecodeNibbles(const uint8_t* codes, uint32_t high, float* out, Value value) {
   for (int i = 0; i < 16; ++i) {

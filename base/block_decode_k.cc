@@ -1,6 +1,6 @@
-// Blocks of 256 elements in groups of 16 or 32; groups have integer scales, multiplied by a float
-// of the block. The order of bits is made for vectors of 32 bytes: byte i of a run of 32 has a
-// field for element i of several groups that follow each other.
+// Blocks of 256 elements in groups of 16 or 32. Each group has an integer scale, which is
+// multiplied by a float of the block. The bits are ordered for vectors of 32 bytes: byte i of a run
+// of 32 bytes holds one bit field for element i of each of several consecutive groups.
 #include "base/block_decoders.h"
 
 namespace aicf::blocks {
@@ -8,9 +8,10 @@ namespace {
 
 constexpr int kElements = 256;
 
-// Eight pairs of 6 bits, a scale and a minimum, in 12 bytes: the first four lie whole in bytes 0 to
-// 3 and 4 to 7; the others have four bits in bytes 8 to 11 and their upper two above those of the
-// first four.
+// Twelve bytes hold a scale and a minimum of 6 bits each for eight groups. Groups 0 to 3 have their
+// scales in the lower 6 bits of bytes 0 to 3, and their minima in those of bytes 4 to 7. Groups 4
+// to 7 have the lower four bits of scale and minimum in bytes 8 to 11, and the upper two in the top
+// bits of bytes 0 to 3 (scales) and 4 to 7 (minima).
 struct ScaleAndMin {
   int scale, min;
 };
@@ -20,8 +21,8 @@ ScaleAndMin UnpackPair(const uint8_t* p, int group) {
                                                                                     << 4};
 }
 
-// Sixteen scales of 6 bits, 32 too large, in 12 bytes: four bits each in bytes 0 to 7, the upper
-// two in 8 to 11.
+// Twelve bytes hold sixteen scales of 6 bits, stored with an offset of 32: the lower four bits of
+// each in bytes 0 to 7, the upper two in bytes 8 to 11.
 int UnpackScale(const uint8_t* p, int group) {
   const int low = (p[group % 8] >> (group / 8 * 4)) & 15;
   const int high = (p[8 + group % 4] >> (group / 4 * 2)) & 3;
@@ -43,14 +44,16 @@ void DecodeGroups(const uint8_t* block, const F& code, float* out) {
   }
 }
 
-// Four bits of 32 bytes for every two groups.
+// The 4-bit code of a group's element i. Each run of 32 bytes holds the codes of two groups, one in
+// its low and one in its high four bits.
 int FourBits(const uint8_t* codes, int group, int i) {
   return (codes[group / 2 * 32 + i] >> (group % 2 * 4)) & 15;
 }
 
 }  // namespace
 
-// 16 bytes of a scale and a minimum of 4 bits per 16 elements, 64 bytes of codes, scale, minimum.
+// Layout: 16 bytes, each with the scale and the minimum (4 bits each) of 16 elements; 64 bytes of
+// 2-bit codes; the block's scale; the block's factor of the minima.
 void Decode_kQ2_K(const uint8_t* block, float* out) {
   const uint8_t* codes = block + 16;
   const float d = Scale(block + 80), dmin = Scale(block + 82);
@@ -63,8 +66,8 @@ void Decode_kQ2_K(const uint8_t* block, float* out) {
   }
 }
 
-// 32 bytes of third bits, 64 bytes of codes, 12 bytes of scales, scale. A third bit of 0
-// subtracts 4.
+// Layout: 32 bytes with the third bit of each code; 64 bytes with the lower two bits; 12 bytes of
+// group scales; the block's scale. Where the third bit is 0, 4 is subtracted from the code.
 void Decode_kQ3_K(const uint8_t* block, float* out) {
   const uint8_t* codes = block + 32;
   const float d = Scale(block + 108);
@@ -76,14 +79,15 @@ void Decode_kQ3_K(const uint8_t* block, float* out) {
   }
 }
 
-// Scale, minimum, 12 bytes of pairs per 32 elements, 128 bytes of codes.
+// Layout: the block's scale; the block's factor of the minima; 12 bytes with a scale and a minimum
+// per 32 elements; 128 bytes of 4-bit codes.
 void Decode_kQ4_K(const uint8_t* block, float* out) {
   DecodeGroups(
       block, [&](int group, int i) { return FourBits(block + 16, group, i); }, out);
 }
 
-// As Q4_K, with 32 bytes of fifth bits before the codes: bit g of byte i belongs to element i of
-// group g.
+// Like Q4_K, with 32 bytes of fifth bits before the 4-bit codes: bit g of byte i is the fifth bit
+// of element i of group g.
 void Decode_kQ5_K(const uint8_t* block, float* out) {
   const uint8_t* high = block + 16;
   const auto code = [&](int group, int i) {
@@ -92,8 +96,8 @@ void Decode_kQ5_K(const uint8_t* block, float* out) {
   DecodeGroups(block, code, out);
 }
 
-// 128 bytes of low four bits, 64 bytes of high two, 16 signed scales per 16 elements, scale. 32 too
-// large.
+// Layout: 128 bytes with the low four bits of the codes; 64 bytes with the high two; 16 signed
+// scales, one per 16 elements; the block's scale. Codes are stored with an offset of 32.
 void Decode_kQ6_K(const uint8_t* block, float* out) {
   const uint8_t* high = block + 128;
   const float d = Scale(block + 208);

@@ -1,5 +1,5 @@
-/// One block of each format: bytes in, values out. The table's own decoders, for block_format.cc
-/// alone.
+/// Decoders of one block, one function for each row of base/block_format.def: bytes in, values out.
+/// Only block_format.cc calls them.
 #pragma once
 
 #include <cstdint>

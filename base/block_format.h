@@ -1,7 +1,7 @@
 /// Formats that store a row as blocks: a few elements share scales and take a few bits each. The
-/// table is base/block_format.def. It stands beside the element types, below kernels and importers,
-/// so that kernels can take blocks as they are; decoding here is the meaning that such kernels are
-/// compared with.
+/// table is base/block_format.def. Like the element types it lies in base/, below kernels and
+/// importers, so that kernels can take blocks without decoding them first. The decoders here define
+/// what a block means, and kernels that take blocks are compared with them.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,8 @@ std::optional<BlockFormat> BlockFormatOfGgml(uint32_t ggml_type);
 /// blocks, or on overflow.
 std::optional<uint64_t> BlockBytes(BlockFormat format, uint64_t rows, uint64_t columns);
 
-/// The values of whole blocks, each operation rounded to f32. Any alignment.
+/// Decodes whole blocks; each arithmetic operation is rounded to f32. `blocks` may have any
+/// alignment.
 /// REQUIRES: blocks.size() is out.size() elements in this format.
 void DecodeBlocks(BlockFormat format, std::span<const std::byte> blocks, std::span<float> out);
 

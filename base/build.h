@@ -3,8 +3,9 @@
 
 namespace aicf {
 
-/// Whether the library is checked by a sanitizer (CMake option AICF_SANITIZE). Tests are built
-/// plainly and link checked libraries, so a macro of theirs could not say.
+/// Whether the library was built with a sanitizer (CMake option AICF_SANITIZE). Tests ask this
+/// function because they are compiled without one and only link instrumented libraries, so no macro
+/// of their own could tell.
 bool IsSanitized();
 
 }  // namespace aicf

@@ -1,6 +1,7 @@
 /// Checked integer arithmetic for every size, offset and extent that a file or a caller names.
-/// Functions return false on overflow and leave *out unspecified; a calculation of several
-/// operations is one of Checked numbers. Never throw, never trap.
+/// The functions return false on overflow and leave *out unspecified. For a calculation of several
+/// operations, the class Checked remembers whether any of them overflowed. Nothing here throws or
+/// traps.
 #pragma once
 
 #include <cstdint>
@@ -40,18 +41,19 @@ constexpr bool IsPowerOfTwo(uint64_t v) { return v != 0 && (v & (v - 1)) == 0; }
 /// The quotient rounded up, which never overflows. REQUIRES: b > 0.
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
-/// A number in a calculation that may leave the range of int64_t: Checked(a) * b + c. What has
-/// overflowed stays so, whatever follows, and equals nothing.
+/// A number in a calculation that may leave the range of int64_t: Checked(a) * b + c. Once an
+/// operation has overflowed, every result that depends on it counts as overflowed too, and compares
+/// unequal to everything.
 class Checked {
  public:
   constexpr Checked(int64_t value) : value_(value) {}  // NOLINT(google-explicit-constructor)
 
   constexpr bool ok() const { return ok_; }
-  /// Nothing where the calculation overflowed.
+  /// The result; nullopt when the calculation overflowed.
   constexpr std::optional<int64_t> value() const {
     return ok_ ? std::optional<int64_t>(value_) : std::nullopt;
   }
-  /// True when the calculation stayed in range and its result in [low, high].
+  /// True when the calculation did not overflow and its result lies in [low, high].
   constexpr bool In(int64_t low, int64_t high) const {
     return ok_ && low <= value_ && value_ <= high;
   }

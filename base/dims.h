@@ -50,7 +50,7 @@ class AICF_API Dims {
 
   friend bool operator==(const Dims& a, const Dims& b) {
     if (a.rank_ != b.rank_) return false;
-    int64_t differ = 0;  // most that are compared are equal: nothing is gained by stopping early
+    int64_t differ = 0;  // compared Dims are mostly equal, so stopping early would gain nothing
     for (int i = 0; i < a.rank_; ++i) differ |= a.d_[i] ^ b.d_[i];
     return differ == 0;
   }

@@ -11,7 +11,7 @@ inline float F16ToF32(uint16_t h) {
   const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
   const uint32_t rest = static_cast<uint32_t>(h & 0x7fffu) << 13;
   if ((h & 0x7c00u) == 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | rest);
-  // Multiplying by 2^112 rebias the exponent exactly, denormals included.
+  // Multiplying by 2^112 rebiases the exponent exactly, denormals included.
   const float magnitude = std::bit_cast<float>(rest) * 0x1p112f;
   return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));
 }

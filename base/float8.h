@@ -1,5 +1,5 @@
-/// The floats of 8 and 4 bits that ONNX names: FLOAT8E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, E8M0, FLOAT4E2M1.
-/// One byte holds one value; FLOAT4E2M1 uses its low four bits.
+/// The floats of 8 and 4 bits that ONNX names: FLOAT8E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, E8M0,
+/// FLOAT4E2M1. One byte holds one value; FLOAT4E2M1 uses its low four bits.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@ struct Float8Format {
   int mantissa = 3;
   int bias = 7;
   uint8_t max = 0x7e;       ///< code of the largest finite value
-  uint8_t overflow = 0x7f;  ///< code, without sign, of what lies beyond it
+  uint8_t overflow = 0x7f;  ///< code, without sign, of values that lie beyond `max`
   uint8_t nan = 0x7f;
   uint8_t sign = 0x80;      ///< 0: no sign bit
   bool negative_zero = true;
@@ -40,7 +40,7 @@ constexpr Float8Format Float8FormatOf(DType dtype) {
   }
 }
 
-/// Exact.
+/// The value of a code, which f32 represents exactly.
 inline float Float8ToF32(uint8_t code, DType dtype) {
   const Float8Format f = Float8FormatOf(dtype);
   if (dtype == DType::kF4E2M1) code &= 0xf;
@@ -60,8 +60,9 @@ inline float Float8ToF32(uint8_t code, DType dtype) {
                            (exponent == 0 ? 1 : exponent) - f.bias - f.mantissa);
 }
 
-/// Nearest value, ties to even; what overflows becomes infinity, or NaN where there is none
-/// (FLOAT4E2M1: the largest value, and zero for NaN). E8M0 keeps the magnitude's power of two.
+/// The code of the nearest value, ties to even. A value that overflows becomes infinity, or NaN in
+/// a format without infinity; FLOAT4E2M1 has neither, so overflow becomes the largest value and NaN
+/// becomes zero. E8M0 has neither sign nor mantissa: only the magnitude's power of two is kept.
 inline uint8_t F32ToFloat8(float value, DType dtype) {
   const Float8Format f = Float8FormatOf(dtype);
   if (std::isnan(value)) return f.nan;
@@ -73,14 +74,14 @@ inline uint8_t F32ToFloat8(float value, DType dtype) {
   const int least = f.mantissa == 0 ? -f.bias : 1 - f.bias;
   int exponent = std::ilogb(magnitude);
   if (exponent < least) exponent = least;
-  // Whole units of the last place at this exponent.
+  // The magnitude in units of the last place at this exponent, rounded to an integer.
   const double units = std::nearbyint(std::ldexp(magnitude, f.mantissa - exponent));
   int64_t code = static_cast<int64_t>(units);
   if (f.mantissa == 0) {
     code = exponent + f.bias + (units >= 2 ? 1 : 0);
     if (units < 1) code = 0;
   } else if (code >= (int64_t{1} << f.mantissa)) {
-    // A carry into the next exponent adds itself up.
+    // Adding instead of OR-ing lets a mantissa that was rounded up carry into the exponent.
     code += (static_cast<int64_t>(exponent + f.bias) - 1) << f.mantissa;
   }
   if (code > f.max) return static_cast<uint8_t>(overflow());

@@ -1,6 +1,6 @@
-/// A callable by reference: what a function takes that calls it before it returns. Unlike
-/// std::function it owns and allocates nothing, and unlike a template parameter it is compiled
-/// once.
+/// A reference to a callable, as a parameter type for functions that call it before they return.
+/// Unlike std::function it owns and allocates nothing, and unlike with a template parameter the
+/// function that takes it is compiled once.
 #pragma once
 
 #include <memory>

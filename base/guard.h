@@ -12,7 +12,8 @@ namespace aicf {
 /// for any other. REQUIRES: called inside a catch block.
 Status CaughtStatus() noexcept;
 
-/// f() returns a Status or a Result. Errors added: those of CaughtStatus.
+/// Calls f, which returns a Status or a Result, and gives what it returns. If f throws, the result
+/// is the error of CaughtStatus.
 template <class F>
 auto Guarded(F&& f) noexcept -> decltype(f()) {
   try {

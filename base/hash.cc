@@ -9,7 +9,8 @@
 namespace aicf {
 namespace {
 
-// The eight hex digits of a word, the highest first, all at once: a byte each.
+// The eight hex digits of a word as eight characters, one per byte of the result, all computed at
+// once. The digit of the word's highest four bits is in the lowest byte.
 uint64_t EightDigits(uint32_t word) {
   uint64_t v = __builtin_bswap32(word);
   v = (v | v << 16) & 0x0000ffff0000ffff;

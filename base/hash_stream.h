@@ -1,4 +1,5 @@
-/// HashBytes over bytes that arrive in pieces, so that a file is checked without being held.
+/// HashBytes over bytes that arrive in pieces, so that a file can be checked without being held in
+/// memory as a whole.
 #pragma once
 
 #include <cstddef>

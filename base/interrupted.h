@@ -5,8 +5,8 @@
 
 namespace aicf {
 
-/// Makes the call again for as long as it fails with EINTR. Not for close(), which Linux must not
-/// be asked for twice: the descriptor is gone even then.
+/// Repeats the call for as long as it fails with EINTR. Do not use it for close(): on Linux the
+/// descriptor is closed even when close() fails with EINTR, so it must not be called twice.
 template <class Call>
 auto Uninterrupted(Call&& call) {
   auto result = call();

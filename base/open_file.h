@@ -1,6 +1,6 @@
-/// Opening files for reading: the one place where the path of a model, of what it names, of an
-/// artifact or of another file from outside becomes a descriptor. A path is named by the user, who
-/// may name what he likes, or by a file, which may not.
+/// Opening files for reading. This is the one place where the path of a file from outside (a model,
+/// a file that a model names, an artifact) becomes a descriptor. A path that the user gives may
+/// lead anywhere; a path that a file names may not (OpenBeneath, OpenThroughStore).
 #pragma once
 
 #include <sys/types.h>
@@ -26,16 +26,18 @@ class FileDescriptor {
   int fd_;
 };
 
-/// A regular file, and what its descriptor says about it; nothing here is known by its path.
+/// A regular file and its properties. All of them are read from the open descriptor, never by path,
+/// so that they belong to this file even if the path leads elsewhere by now.
 struct OpenedFile {
   FileDescriptor fd;
   uint64_t size = 0;
-  dev_t device = 0;  ///< with inode: identity
+  dev_t device = 0;  ///< identifies the file together with `inode`
   ino_t inode = 0;
-  bool several_names = false;  ///< hard links
+  bool several_names = false;  ///< the file has more than one hard link
 };
 
-/// Opens what the user named; links are followed. Never waits: a pipe or a device is refused.
+/// Opens a path that the user gave; symbolic links are followed. A pipe or a device is refused
+/// instead of waited for.
 /// Errors: kIo when it is absent, unreadable, or no regular file.
 Result<OpenedFile> OpenRegularFile(const std::string& path);
 
@@ -48,20 +50,23 @@ enum class Links : unsigned char {
 /// Opens a file that another file named. `path` has to be relative, without "..", "." at its end,
 /// empty components, backslashes or NUL, and to reach a regular file beneath `directory` through no
 /// symbolic link. The kernel resolves it in one call that cannot leave the directory (openat2), or
-/// component by component where it has no such call, and the rules are checked on what was opened:
-/// who exchanges files meanwhile changes which file beneath the directory is read, never more.
+/// component by component where it has no such call. The rules for the file itself are checked on
+/// the descriptor after opening, so a concurrent process that exchanges files can only change which
+/// file beneath the directory is read; it can never make a file outside of it readable.
 /// Errors: kBadModel where the path or the file breaks a rule; kIo when it cannot be opened.
 Result<OpenedFile> OpenBeneath(const std::string& directory, const std::string& path,
                                Links links = Links::kRefuse);
 
-/// The same for stores that put files elsewhere and link to them: `path` may go from `directory`
-/// through symbolic links that end in a file beneath `store`, which is then opened there, hard
-/// links accepted. Errors: as OpenBeneath; kBadModel also where it ends outside.
+/// Like OpenBeneath, for folders whose files are links into a store elsewhere: `path` may lead from
+/// `directory` through symbolic links to a file beneath `store`. The file is then opened beneath
+/// the store by the rules of OpenBeneath, except that it may have several hard links.
+/// Errors: as OpenBeneath; kBadModel also where the links end outside of `store`.
 Result<OpenedFile> OpenThroughStore(const std::string& directory, const std::string& path,
                                     const std::string& store);
 
 namespace internal {
-/// The two ways of OpenBeneath for a path that is checked: a descriptor, or -1 and errno.
+/// The two ways in which OpenBeneath opens a path that it has checked. They return a descriptor, or
+/// -1 and set errno.
 int OpenInOneCall(int directory, const std::string& path);
 int OpenByComponents(int directory, const std::string& path);
 }  // namespace internal

@@ -3,7 +3,7 @@
 namespace aicf {
 
 bool MatchesPattern(std::string_view pattern, std::string_view name) {
-  // Goes back to the last '*' only.
+  // On a mismatch it is enough to return to the last '*' and let it stand for one more character.
   size_t p = 0, n = 0, star = std::string_view::npos, retry = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {

@@ -1,5 +1,6 @@
 /// A cursor over one text for the project's small line formats. Every reader skips blanks first.
-/// A failed read leaves the position where it was; Fail() says where that is.
+/// A failed read of a single token leaves the position before it; Quoted() and List() stop where
+/// the text is wrong. Fail() makes an error that names the line and the text found there.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-/// Copies and comparisons of short texts, of which a call of memcpy or memcmp takes longer than what
-/// it does: two blocks that overlap in the middle are any text of one to two blocks.
+/// Copies and comparisons of short texts, for which calling memcpy or memcmp costs more than the
+/// work itself. A text that is one to two blocks long is covered by its first and its last block,
+/// which may overlap, so that two loads of fixed size suffice.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +33,7 @@ bool SameEnds(const char* a, const char* b, size_t bytes) {
 
 }  // namespace internal
 
-/// memcpy.
+/// Like memcpy of the text's bytes.
 inline void CopyText(char* to, std::string_view text) {
   const size_t bytes = text.size();
   if (bytes > 16) {
@@ -48,8 +49,8 @@ inline void CopyText(char* to, std::string_view text) {
   }
 }
 
-/// a == b. Inlined wherever it is called: of a text that the code spells out, only the branch for
-/// its length is left.
+/// Whether a == b. It is always inlined, so that where one text is a literal only the branch for
+/// its length remains.
 [[gnu::always_inline]] inline bool SameText(std::string_view a, std::string_view b) {
   const size_t bytes = a.size();
   if (bytes != b.size()) return false;

@@ -33,8 +33,9 @@ Status::Status(Code code, std::string message) {
   if (code != Code::kOk) error_.reset(new ErrorInfo{code, std::move(message)});
 }
 
-// Never destroyed, since it may be asked for while the program exits; in place, and short enough
-// for its text to need no memory either.
+// The object is never destroyed, since it may be asked for while the program exits. It is built in
+// static storage, and its text is short enough for std::string's internal buffer, so that making it
+// needs no memory.
 const Status::ErrorInfo& Status::NoMemory() noexcept {
   alignas(ErrorInfo) static std::byte place[sizeof(ErrorInfo)];
   static const ErrorInfo* const error = new (place) ErrorInfo{Code::kResource, "out of memory"};

@@ -44,7 +44,7 @@ class [[nodiscard]] AICF_API Status {
   Status() = default;
   /// An error, or ok where the code is kOk.
   Status(Code code, std::string message);
-  /// kResource, "out of memory"; needs none.
+  /// kResource with the message "out of memory". Making it allocates nothing.
   static Status OutOfMemory() noexcept;
 
   Status(const Status& other) : error_(Copy(other.error_.get())) {}
@@ -84,7 +84,8 @@ inline Status OkStatus() { return {}; }
 
 namespace internal {
 
-/// One piece of a text: what std::string can append, or a number. Refers to what it was made of.
+/// One piece of a text: anything that std::string can append, or a number. It holds no copy of a
+/// text and must not outlive the text that it was made from.
 class AICF_API Piece {
  public:
   Piece(std::string_view text) : kind_(Kind::kText), text_(text) {}     // NOLINT
@@ -94,7 +95,7 @@ class AICF_API Piece {
   template <class T>
   requires std::is_arithmetic_v<T> Piece(T number) : Piece(Number(number)) {}  // NOLINT
 
-  /// A text of more than `most` bytes is abridged.
+  /// Appends the piece to `out`; a text of more than `most` bytes is abridged.
   void AppendTo(std::string& out, size_t most) const;
 
  private:
@@ -128,7 +129,7 @@ class AICF_API Piece {
 
 AICF_API std::string Join(std::initializer_list<Piece> pieces);
 AICF_API Status MakeError(Code code, std::initializer_list<Piece> pieces);
-/// The status, or kInternal in place of an ok one.
+/// Returns the status if it is an error, and a kInternal error in place of an ok one.
 AICF_API Status NeverOk(Status status);
 
 }  // namespace internal

@@ -1,5 +1,6 @@
-/// Every operator new and delete of a test program, through three functions that the program
-/// defines: to count requests for memory, or to let them fail. For one source file of the program.
+/// Replaces every operator new and delete of a test program by one that calls three functions which
+/// the program defines, so that a test can count requests for memory or let them fail. Include it
+/// in exactly one source file of the program.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +9,11 @@
 
 namespace aicf::testing {
 
-/// Asked once for each request, before it is made: false makes it fail.
+/// Called once for each request, before memory is allocated; the request fails if it returns
+/// false.
 bool MayAllocate();
-/// After a request that was met, and before memory is given back (never for a null pointer).
+/// Allocated is called after each successful request, Freed before memory is given back (never for
+/// a null pointer).
 void Allocated();
 void Freed();
 
@@ -25,9 +28,10 @@ inline void GiveBack(void* p) {
 
 }  // namespace aicf::testing
 
-// Every form is replaced, so that each pair of new and delete meets in malloc and free: a sanitizer
-// that supplied the others would see memory of one allocator freed by another.
-// Not inlined: the compiler would take free() for the wrong partner of operator new.
+// Every form is replaced, so that new and delete always end in malloc and free. If a sanitizer
+// supplied some of the forms, it would see memory of one allocator freed by another.
+// They are not inlined, because the compiler would then see free() applied to memory of operator
+// new and take it for the wrong partner.
 #define AICF_KEEP __attribute__((noinline))
 AICF_KEEP void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   if (!aicf::testing::MayAllocate()) return nullptr;

@@ -1,4 +1,5 @@
-/// Texts of many pieces, written into one block: StrCat without a string for each of them.
+/// Builds texts of many pieces in one block of memory: like StrCat, but without a string for each
+/// of the pieces.
 #pragma once
 
 #include <charconv>
@@ -17,7 +18,7 @@
 
 namespace aicf {
 
-/// Dims as a piece of a text: what ToString and ToListString give.
+/// Dims as a piece of a text: AsShape writes what ToString gives, AsList what ToListString gives.
 struct AsShape {
   const Dims& dims;
 };
@@ -25,9 +26,9 @@ struct AsList {
   const Dims& dims;
 };
 
-/// Values as the bytes that they have in memory, for texts that are hashed and that nobody reads. A
-/// list is its length in four bytes, then its elements; dims are their rank in one byte, then eight
-/// for each number.
+/// Values as the bytes that they have in memory, for texts that are only hashed, never read. A list
+/// is written as its length in four bytes followed by its elements, dims as their rank in one byte
+/// followed by eight bytes for each number.
 template <class T>
 concept HasBytes = std::has_unique_object_representations_v<T> || std::same_as<T, double>;
 template <HasBytes T>
@@ -45,19 +46,21 @@ struct DimsAsBytes {
   const Dims& dims;
 };
 
-/// A text that grows at its end. One of up to kInPlace bytes takes no memory but the writer's own.
+/// A text that grows at its end. Up to kInPlace bytes are stored in the writer itself, without
+/// allocating memory.
 class TextWriter {
  public:
   TextWriter() = default;
   TextWriter(const TextWriter&) = delete;
   TextWriter& operator=(const TextWriter&) = delete;
 
-  /// The pieces one after the other, as StrCat writes them: texts, characters and integers; and
-  /// AsShape, AsList and what is written as bytes. An array of characters is a literal.
+  /// Appends the pieces one after the other. Texts, characters and integers are written as StrCat
+  /// writes them; AsShape, AsList, AsBytes, ListAsBytes and DimsAsBytes as described above. An
+  /// array of characters is taken for a literal: its last character, the NUL, is left out.
   template <class... Pieces>
   void Write(const Pieces&... pieces) {
-    // The end is kept apart while the pieces are written: a member could be one of the characters
-    // that they store, as far as a compiler knows.
+    // The end is kept in a local variable while the pieces are written. A store through a char* may
+    // alias the member end_, so the compiler would have to reload that after every piece.
     char* to = Room((Most(pieces) + ...));
     ((to = Put(to, pieces)), ...);
     end_ = to;
@@ -73,7 +76,7 @@ class TextWriter {
   static constexpr std::string_view kScalar = "scalar";
   static constexpr size_t kDimsBytes = kMaxRank * sizeof(int64_t);
 
-  // Most bytes that a piece takes.
+  // Upper bound of the bytes that a piece takes.
   static size_t Most(std::string_view text) { return text.size(); }
   static size_t Most(char) { return 1; }
   template <std::integral T>
@@ -95,7 +98,7 @@ class TextWriter {
     return static_cast<size_t>(list.rank()) * (kMaxDigits + 2);
   }
 
-  // Each writes a piece and gives its end.
+  // Each writes a piece at `to` and returns the end of what it wrote.
   template <size_t kBytes>
   static char* Put(char* to, const char (&literal)[kBytes]) {
     std::memcpy(to, literal, kBytes - 1);
@@ -130,8 +133,7 @@ class TextWriter {
     if (!l.list.empty()) std::memcpy(to, l.list.data(), l.list.size_bytes());
     return to + l.list.size_bytes();
   }
-  // All numbers that dims have room for are copied at once; what comes next overwrites those beyond
-  // the rank.
+  // Always copies all kMaxRank numbers; what is written next overwrites those beyond the rank.
   static char* Put(char* to, DimsAsBytes d) {
     const auto rank = static_cast<uint8_t>(d.dims.rank());
     to = Put(to, AsBytes{rank});

@@ -25,15 +25,17 @@ std::string Abridge(std::string_view text, size_t most) {
   if (text.size() <= most) return std::string(text);
   const auto inside = [&](size_t i) { return (static_cast<uint8_t>(text[i]) & 0xc0) == 0x80; };
   size_t end = most;
-  // At most three bytes of a sequence follow its first one; more are no text anyway.
+  // At most three continuation bytes follow the first byte of a UTF-8 sequence. Where there are
+  // more, the bytes are no UTF-8 anyway.
   for (int back = 0; back < 3 && end > 0 && inside(end); ++back) --end;
   return std::string(text.substr(0, end)) + "... (" + std::to_string(text.size()) + " bytes)";
 }
 
 namespace {
 
-// Bytes below 0x80 at the start of `text`, but for up to seven of them: names and programs are
-// hardly anything else.
+// The number of ASCII bytes (below 0x80) at the start of `text`, rounded down to a multiple of
+// eight so that whole words can be tested. Names and programs consist almost entirely of such
+// bytes.
 size_t AsciiPrefix(std::string_view text) {
   size_t at = 0;
   for (uint64_t word = 0; text.size() - at >= sizeof word; at += sizeof word) {

@@ -11,9 +11,9 @@ namespace aicf {
 /// when there is none. REQUIRES: text is not empty.
 size_t Utf8Length(std::string_view text);
 
-/// A text for a message: as it is up to `most` bytes, otherwise its start, cut between two
-/// characters, and how many bytes it has. Names and arguments come from elsewhere and may have
-/// megabytes.
+/// Shortens a text for a message, because names and arguments come from outside and may have
+/// megabytes. Up to `most` bytes are returned unchanged; of a longer text only its start, cut
+/// between two characters, followed by its size in bytes.
 std::string Abridge(std::string_view text, size_t most);
 
 /// True when `text` is well-formed UTF-8 without a NUL.

@@ -1,4 +1,5 @@
-// Times CPU kernels on steps as real models have them: microseconds (median) and bytes per second.
+// Times CPU kernels on steps like those of real models. Prints the median in microseconds, and
+// bytes per second.
 //   kernels_cpu [threads] [substring of a case]
 #include <algorithm>
 #include <chrono>

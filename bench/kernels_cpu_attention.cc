@@ -1,5 +1,6 @@
-// Attention as one step beside its three-step form (scores, softmax, values) on the CPU: least time
-// of alternating runs, since a busy machine makes runs slower, never faster.
+// Compares attention as one step with its form in three steps (scores, softmax, values) on the CPU.
+// Runs of the two alternate, and the least time counts, since a busy machine makes runs slower but
+// never faster.
 //   kernels_cpu_attention [threads] [substring of a case]
 #include <algorithm>
 #include <chrono>
@@ -31,7 +32,7 @@ struct Aligned {
   void* data;
 };
 
-/// One step with the kernel of the least predicted cost, ready to run.
+/// A step with the kernel that has the least predicted cost, ready to run.
 class Runner {
  public:
   Runner(const abi::Problem& problem, std::vector<void*> buffers, ThreadPool& pool)
@@ -43,7 +44,7 @@ class Runner {
       if (k.backend != abi::Backend::kCpu || !k.supports(problem_, device).empty()) continue;
       const std::optional<abi::Candidate> candidate = abi::BestCandidate(k, problem_, device);
       if (!candidate || candidate->cost_us >= best) continue;
-      // The keys and values of attention are no constants that could be packed.
+      // Only constants can be packed, and attention's keys and values are not constants.
       if (abi::LayoutOf(k, problem_, candidate->variant.parameters, 1)) continue;
       best = candidate->cost_us;
       info_ = &k;
@@ -85,7 +86,8 @@ struct Size {
   bool causal;
 };
 
-/// Softmax of scale * scores + mask: how a lowering without the attention family writes it.
+/// Softmax of scale * scores + mask as one normalisation, as lowering makes it without the
+/// attention family.
 abi::Problem Softmax(const abi::View& scores, const abi::View& mask, double scale) {
   abi::Problem p;
   p.family = abi::Family::kNormalize;
@@ -114,7 +116,8 @@ void Time(const Size& s, ThreadPool& pool) {
   const abi::View q = dense({s.batch, s.heads, s.rows, s.head});
   const abi::View k = dense({s.batch, s.key_heads, s.keys, s.head});
   const abi::View scores = dense({s.batch, s.heads, s.rows, s.keys});
-  // As the three products see them: every query head its own keys, transposed for the scores.
+  // Views of keys and values as the products of the three-step form read them: each key head is
+  // repeated for the query heads of its group, and the keys are transposed for the scores.
   const int64_t group = s.heads / s.key_heads;
   const auto each = [&](const abi::View& v) {
     abi::View e = v;

@@ -1,5 +1,5 @@
-/// Time and GFLOP/s of the selected CPU kernel on every convolution and matrix product of the
-/// models.
+/// Measures time and GFLOP/s of the selected CPU kernel on every convolution and matrix product of
+/// the models.
 ///
 ///   kernels_cpu_conv [--threads=N] [--epilogue=none|bias|relu|hardswish|silu] [--model=NAME]
 ///   [--key=SUBSTRING]
@@ -56,7 +56,7 @@ abi::Expr Epilogue(const std::string& name) {
   if (name == "relu") x = b.Binary(ExprOp::kMax, x, c(0));
   if (name == "silu") x = b.Binary(ExprOp::kMul, x, b.Unary(ExprOp::kSigmoid, x));
   if (name == "hardswish") {
-    // As in PP-OCR: an affine step before and after.
+    // PP-OCR has an affine operation before and after the activation.
     x = b.Binary(ExprOp::kAdd, b.Binary(ExprOp::kMul, x, c(1.1)), c(0.1));
     const uint16_t gate =
         b.Binary(ExprOp::kMin, b.Binary(ExprOp::kMax, b.Binary(ExprOp::kAdd, x, c(3)), c(0)), c(6));
@@ -131,7 +131,7 @@ struct Free {
 };
 using Memory = std::unique_ptr<void, Free>;
 
-// Aligned as the planner aligns buffers.
+// Memory that is aligned as the planner aligns buffers.
 Memory Allocate(uint64_t bytes) {
   return Memory(std::aligned_alloc(256, (bytes + 511) / 256 * 256));
 }
@@ -158,7 +158,7 @@ void Bind(const abi::KernelInfo& k, const abi::Problem& p, const abi::DeviceSpec
   std::vector<void*> data;
   for (size_t i = 0; i < p.inputs.size(); ++i) {
     b->buffers.push_back(Buffer(p.inputs[i]));
-    const abi::Parameters none;  // kernels of the CPU have none
+    const abi::Parameters none;  // CPU kernels have no parameters
     const auto layout = abi::LayoutOf(k, p, none, i);
     if (!layout) continue;
     Memory packed = Allocate(layout->bytes);
@@ -180,7 +180,8 @@ void Bind(const abi::KernelInfo& k, const abi::Problem& p, const abi::DeviceSpec
   b->args.threads = pool->threads();
 }
 
-// One thread is charged for its own processor time, so that other processes' turns do not count.
+// The time in microseconds. With one thread it is the thread's processor time, so that time taken
+// by other processes does not count.
 double Now(int threads) {
   timespec t;
   clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);

@@ -1,20 +1,22 @@
-/// What loading an artifact takes, and what of it verification costs.
+/// Measures how long loading an artifact takes, and how much of that is verification.
 ///
 ///   load_time [--repeat=N] [--session[=DEVICE]] [--cold] [--chain=STEPS] ARTIFACT...
 ///
-/// Prints a row of Markdown for each artifact: medians of N loads from a file that the system has
-/// in its cache, in time of a processor that the process takes, the kernel's part in it, so that
-/// what else the machine does counts little; nothing here waits for anything. "structure" is the
-/// FlatBuffers verifier, "meaning" what VerifyProgram proves; both together are verification, of
-/// which the last columns say what they cost per 1,000 steps, and of the whole loading. "decode" is
-/// reading the program with every check on the way, structure included; "hashes" is XXH3 over all
-/// sections; "load" is Program::Load, which does all of this and reads the file; "session" is
-/// Session::Create on the device, by default the CPU (with --session). With --cold the system has
-/// nothing of the file in its cache when a load begins, as when a service starts, and "load" is the
-/// time that passes, waiting for the disk included; the last column then divides processor time of
-/// verification by that time and the session's processor time. Files in memory (tmpfs) stay there.
-/// --chain adds two programs of so many small steps, written to a temporary file: all of them
-/// equal, and no two of them.
+/// Prints a row of Markdown for each artifact. Each figure is the median of N repetitions on a file
+/// that is in the system's page cache, as processor time of the process including its time in the
+/// operating system's kernel. Other work on the machine therefore counts little, and nothing here
+/// waits. "structure" is the FlatBuffers verifier and "meaning" is what VerifyProgram proves. Both
+/// together are verification; the last two columns give its time per 1,000 steps and its share of
+/// the whole loading. "decode" is reading the program with every check on the way, structure
+/// included; "hashes" is XXH3 over all sections; "load" is Program::Load, which does all of this
+/// and reads the file; "session" is Session::Create on DEVICE, by default the CPU (with --session).
+///
+/// With --cold nothing of the file is in the page cache when a load begins, as when a service
+/// starts. "load" is then wall-clock time, waiting for the disk included, and the last column
+/// divides the processor time of verification by this wall-clock time plus the session's processor
+/// time. Files in memory (tmpfs) stay there.
+/// --chain adds two programs of STEPS small steps each, written to a temporary file: one whose
+/// steps are all equal, and one in which no two are.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -43,7 +45,7 @@ namespace {
 
 struct Options {
   int repeat = 9;
-  std::string device;  // of the session; empty: none is created
+  std::string device;  // where a session is created; empty: none is
   bool cold = false;
   int chain = 0;
   std::vector<std::string> artifacts;
@@ -60,7 +62,8 @@ double WallMs() {
   return std::chrono::duration<double, std::milli>(now).count();
 }
 
-// prepare() comes before each work() and does not count.
+// The median time of work(), which runs `repeat` times. prepare() runs before each and is not
+// timed.
 template <class Work, class Prepare>
 double MedianMs(int repeat, double (*clock)(), Prepare prepare, Work work) {
   std::vector<double> times;
@@ -80,15 +83,15 @@ double MedianMs(int repeat, Work work) {
       repeat, ProcessMs, [] {}, work);
 }
 
-// A benchmark of something that fails measures nothing.
+// Ends the program on an error, since timing something that fails would be meaningless.
 void Require(const Status& status, const std::string& what) {
   if (status.ok()) return;
   std::fprintf(stderr, "load_time: %s: %s\n", what.c_str(), status.ToString().c_str());
   std::exit(ExitCode(status.code()));
 }
 
-// Makes the system forget what its cache has of the file. Pages that are still to be written, or
-// that somebody has mapped, stay.
+// Removes the file from the system's page cache. Pages that have not been written back yet, or that
+// are mapped by a process, stay.
 void ForgetPages(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const bool done =

@@ -1,7 +1,7 @@
-// Writes what a GPU did, in order of its beginning, when the process that it is injected into ends
-// (timeline.py): one line of "start us, duration us, what, blocks, threads, bytes of shared memory,
-// registers" per kernel, those of graphs included, and one of "start us, duration us, copy of N
-// bytes" per copy. Recording does not keep kernels apart.
+// A library that is injected into a process (timeline.py) and, when the process ends, writes what
+// the GPU did, in order of start times: one line of "start us, duration us, what, blocks, threads,
+// bytes of shared memory, registers" per kernel, those of graphs included, and one of "start us,
+// duration us, copy of N bytes" per copy. Recording does not serialise kernels.
 #include <cupti.h>
 
 #include <algorithm>
@@ -73,7 +73,7 @@ void Write() {
 
 }  // namespace
 
-// What the driver calls in the library that CUDA_INJECTION64_PATH names.
+// The function that the driver calls in the library which CUDA_INJECTION64_PATH names.
 extern "C" int InitializeInjection() {
   cuptiActivityRegisterCallbacks(GiveBuffer, TakeBuffer);
   cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);

@@ -1,4 +1,5 @@
-/// Copying between a dense tensor and the box of first positions in a larger one.
+/// Copying between a dense tensor and the part of a larger one that has the first positions of
+/// every axis.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace aicf {
 /// ranks; part[d] <= whole[d].
 template <class Copy>
 Status ForEachRun(const Dims& part, const Dims& whole, int64_t element_bytes, Copy copy) {
-  int inner = part.rank();  // axes from here on are whole: one run together with the one before
+  int inner = part.rank();  // axes from here on form one run: all of them but the first are whole
   uint64_t run = static_cast<uint64_t>(element_bytes), whole_run = run;
   while (inner > 0) {
     --inner;

@@ -1,5 +1,5 @@
-/// What a run on a CPU may take (SessionOptions::max_operations): counted from the steps before it,
-/// and from the trips of loops in it.
+/// Limits what a run on a CPU may compute (SessionOptions::max_operations). The operations of all
+/// steps, each taken once, are counted before a run, those of the trips of loops during it.
 #pragma once
 
 #include "base/status.h"
@@ -7,21 +7,22 @@
 
 namespace aicf {
 
-/// What the option says; its default where it says nothing.
+/// The limit that the option sets; kDefaultMaxOperations where it is not above 0.
 double MostOperations(double max_operations);
 
 /// Operations of steps [first, first + count), each taken once (abi::OperationCount).
 double OperationsOf(const schema::Program& program, uint32_t first, uint32_t count);
 
-/// Operations of a trip of the loop. One that computes next to nothing takes time, too: as much as
-/// ten thousand operations do.
+/// Operations that a trip of the loop counts for: those of its steps and ten thousand more, because
+/// a trip that computes next to nothing takes about the time of ten thousand operations.
 double TripOperations(const schema::Program& program, const schema::Loop& loop);
 
-/// That a run of the entry point is within the limit, every step taken once. Errors: kResource.
+/// Checks that a run of the entry point is within the limit, every step taken once. Errors:
+/// kResource.
 Status CheckOperations(const schema::Program& program, const schema::EntryPoint& entry,
                        double most);
 
-/// A loop goes on beyond the limit: kResource.
+/// The error for a loop that goes on beyond the limit: kResource.
 Status EndlessLoop(double most);
 
 }  // namespace aicf

@@ -17,9 +17,13 @@ std::vector<TensorInfo> Describe(const schema::Program& program,
 }
 
 EntryInfo DescribeEntry(const schema::Program& program, const schema::EntryPoint& entry) {
-  EntryInfo info{entry.name, Describe(program, entry.inputs), Describe(program, entry.outputs),
-                 Describe(program, entry.metas), entry.first_step, entry.step_count};
-  // Counts of extents are the session's business.
+  EntryInfo info{entry.name,
+                 Describe(program, entry.inputs),
+                 Describe(program, entry.outputs),
+                 Describe(program, entry.metas),
+                 entry.first_step,
+                 entry.step_count};
+  // Callers do not see the counts of extents; the session reads them itself (OutputShape).
   info.outputs.resize(entry.model_outputs());
   for (const schema::OutputExtent& e : entry.extents) {
     info.outputs[e.output].dynamic_axis = static_cast<int>(e.axis);
@@ -67,7 +71,8 @@ Status CheckNames(const std::vector<EntryInfo>& entries, std::span<const InputSh
   return OkStatus();
 }
 
-/// Positions of a padding's axes that hold data, so that the named inputs fit: what they ask for.
+/// The extent that the axes of this padding must have without padding so that the named inputs fit:
+/// the one that those inputs ask for.
 int64_t WantedExtent(const schema::Padding& padding, const EntryInfo& info,
                      std::span<const InputShape> shapes) {
   const schema::PaddedInput& first = padding.inputs[0];
@@ -97,7 +102,8 @@ bool Serve(const schema::EntryPoint& entry, const std::vector<EntryInfo>& entrie
       choice->outputs[o.output][static_cast<int>(o.axis)] -= lost * o.factor;
     }
   }
-  // One shape per named input is left; axes that belong together and were given apart show here.
+  // Every input now has exactly one shape. It differs from the requested one where axes that are
+  // padded together were asked for with different extents.
   size_t served = 0;
   for (size_t i = 0; i < info.inputs.size(); ++i) {
     const InputShape* given = FindShape(shapes, info.inputs[i].name);

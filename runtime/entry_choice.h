@@ -16,8 +16,8 @@ std::vector<EntryInfo> DescribeEntries(const schema::Program& program);
 std::vector<TensorInfo> DescribeStates(const schema::Program& program);
 std::vector<uint32_t> StateBuffers(const schema::Program& program);
 
-/// Fills `choice`, which allocates nothing once its lists have held as many shapes before. `choice`
-/// is undefined after an error.
+/// Fills `choice`. Allocates nothing where the lists of `choice` have held as many shapes before.
+/// `choice` is undefined after an error.
 Status ChooseEntry(const schema::Program& program, const std::vector<EntryInfo>& entries,
                    std::span<const InputShape> shapes, EntryChoice* choice);
 

@@ -25,7 +25,7 @@ class HandleTable {
   struct Slot;
 
  public:
-  /// An object that stays in its table for as long as this lives: Remove waits for it.
+  /// Keeps an object in its table: Remove waits until all Pins of the object are gone.
   class Pin {
    public:
     Pin() = default;
@@ -78,8 +78,9 @@ class HandleTable {
     return Pin(slot);
   }
 
-  /// Takes the object out of the table: from now on nothing finds it, and what has found it is
-  /// waited for. nullptr for a handle that names nothing. REQUIRES: this thread holds no Pin of it.
+  /// Takes the object out of the table: from now on Find does not find it, and Remove waits until
+  /// all Pins of it are gone. nullptr for a handle that names nothing. REQUIRES: this thread holds
+  /// no Pin of it.
   std::unique_ptr<T> Remove(uint64_t handle) {
     Slot* const slot = SlotOf(handle);
     if (slot == nullptr) return nullptr;
@@ -98,9 +99,9 @@ class HandleTable {
   }
 
  private:
-  // A slot's state, of which pins may change at any time: how many calls hold the object (32 bits),
-  // the generation (25: one more than a handle has room for, so that a retired one fits), and
-  // whether there is an object.
+  // A slot's state is one word. It has the number of Pins of the object (32 bits), which may change
+  // at any time, the generation (25 bits, one more than a handle has room for, so that the
+  // generation of a retired slot fits), and one bit that says whether there is an object.
   static constexpr uint64_t kPinMask = 0xffffffffu;
   static constexpr uint64_t kGeneration = uint64_t{1} << 32;
   static constexpr uint64_t kGenerations = kGeneration << 24;
@@ -156,7 +157,7 @@ class HandleTable {
 
   const uint8_t tag_;
   std::array<std::atomic<Slot*>, kChunks> chunks_{};
-  std::mutex mutex_;  ///< of free_, and of adding chunks
+  std::mutex mutex_;  ///< guards free_ and the adding of chunks
   std::vector<uint32_t> free_;
 };
 

@@ -33,7 +33,8 @@ Result<std::shared_ptr<const Program>> Program::Adopt(
 
 namespace {
 
-/// Calls `load` with the keys of which one has to have signed the artifact, null for none.
+/// Calls `load` with the keys of which one must have signed the artifact, or with null where no
+/// signature is required.
 template <class Load>
 Result<std::shared_ptr<const schema::Artifact>> WithKeys(const LoadOptions& options, Load load) {
   if (!options.require_signature) return load(nullptr);

@@ -50,7 +50,7 @@ Result<std::unique_ptr<SessionBase>> CreateLanes(std::shared_ptr<const Program> 
   return Guarded([&]() -> Result<std::unique_ptr<SessionBase>> {
     AICF_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                           Dispatch(std::move(program), options, lanes));
-    // Every executor is one.
+    // Every executor derives from SessionBase.
     return std::unique_ptr<SessionBase>(static_cast<SessionBase*>(session.release()));
   });
 }

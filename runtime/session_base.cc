@@ -20,7 +20,7 @@ std::string KnownNames(const std::vector<TensorInfo>& tensors) {
   return out.empty() ? "none" : out;
 }
 
-/// What lies in the caller's memory is his to read and write.
+/// Refuses a tensor that is bound to the caller's memory, which he reads and writes himself.
 Status CheckOwn(std::string_view what, const TensorInfo& tensor, bool bound) {
   if (!bound) return OkStatus();
   return Error(Code::kInvalidArgument, what, " '", tensor.name,
@@ -81,7 +81,8 @@ SessionBase::SessionBase(std::shared_ptr<const Program> program, size_t lanes)
       seeds_(states_.size()),
       bound_(plan().buffers.size(), nullptr),
       choices_(lanes) {
-  // All entry points have equally many tensors but for made-up artifacts: room for the largest.
+  // Makes room for the largest entry point, so that selecting allocates nothing. Entry points of
+  // one compilation have equally many tensors, those of a made-up artifact need not.
   const auto make_room = [&](EntryChoice* choice) {
     for (size_t e = program_->entries().size(); e-- > 0;) {
       ChooseWhole(program_->entries(), e, choice);
@@ -259,7 +260,8 @@ Result<std::vector<double>> SessionBase::TimeReplays(int iterations) {
 }
 
 void SessionBase::WaitUntilIdle() {
-  // Polled, not notified: after the flag falls the leaving thread must not touch the session again.
+  // The flag is polled instead of waited for: once the leaving thread has cleared it, it must not
+  // touch the session again, not even to notify this one.
   while (busy_.exchange(true, std::memory_order_acquire)) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }

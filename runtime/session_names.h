@@ -9,12 +9,14 @@
 
 namespace aicf {
 
-/// The tensor's position. Errors: kInvalidArgument naming the known ones; `what` is "input".
+/// The position of the named tensor. `what` is what errors call such a tensor: "input", for
+/// example. Errors: kInvalidArgument naming the known ones.
 Result<size_t> FindTensor(std::string_view what, std::string_view name,
                           const std::vector<TensorInfo>& tensors);
 
-/// What the caller gives, to be read or written, against a tensor that has `shape` now: dtype,
-/// shape and size of the memory. Errors: kInvalidArgument naming expected and found.
+/// Checks what the caller gives, to be read or written, against a tensor of the session that has
+/// `shape` now: dtype, shape and size of the memory. Errors: kInvalidArgument naming expected and
+/// found.
 Status CheckTensor(std::string_view what, const TensorInfo& tensor, const Dims& shape,
                    const ConstTensor& given);
 

@@ -8,7 +8,8 @@
 namespace aicf {
 namespace {
 
-// The index of the named tensor, of whose dtype and whole shape the caller's is.
+// Finds the named tensor's index, and checks that the caller's tensor has its dtype and whole
+// shape.
 Result<size_t> FindGiven(std::string_view what, std::string_view name,
                          const std::vector<TensorInfo>& tensors, const ConstTensor& given) {
   AICF_ASSIGN_OR_RETURN(const size_t index, FindTensor(what, name, tensors));

@@ -34,7 +34,8 @@ class Walk {
   }
 
  private:
-  /// Every trip of a loop costs what its steps do, and a little where they do nothing.
+  /// Whether the loop makes one more trip. Each trip is charged with the operations of its steps
+  /// and a few more, since a trip whose steps compute nothing takes time, too.
   Result<bool> Repeats(const schema::Loop& loop) {
     AICF_ASSIGN_OR_RETURN(const bool again, IsSet(loop.condition));
     if (!again) return false;

@@ -3,8 +3,8 @@
 ///
 /// An executor here owns an arena and states of its own, zeroed, beside whatever sessions the
 /// program has. It runs the very code that a session runs: on CUDA the same functions with the same
-/// launches (one by one, not captured), on the CPU the same argument blocks. Which steps run, and
-/// how often, is WalkSteps' matter.
+/// launches (one by one, not captured), on the CPU the same argument blocks. WalkSteps decides
+/// which steps run, and how often.
 ///
 /// Thread safety: one thread at a time.
 #pragma once
@@ -42,8 +42,9 @@ class StepByStep {
   StepByStep() = default;
 };
 
-/// The executor that a session with these options would be: of `options`, `device` and `threads`
-/// count. Errors: those of Session::Create, and kInvalidArgument for an entry point that is not.
+/// An executor of the kind that a session with these options would have. Of `options` only `device`
+/// and, on a CPU, `threads` and `max_operations` are read. Errors: those of Session::Create, and
+/// kInvalidArgument for an entry point that does not exist.
 Result<std::unique_ptr<StepByStep>> MakeStepByStep(std::shared_ptr<const Program> program,
                                                    size_t entry, const SessionOptions& options);
 
@@ -67,13 +68,14 @@ Result<std::unique_ptr<StepByStep>> MakeReferenceSteps(std::shared_ptr<const Pro
 /// One run of a step, or its omission.
 struct StepVisit {
   uint32_t step = 0;  ///< of the program
-  int64_t trip = 0;   ///< how often the step had its turn before
+  int64_t trip = 0;   ///< how many visits the step has had before
   bool runs = true;   ///< false: one of its guards does not hold, and a replay skips it
 };
 
-/// Calls `visit` for every step in the order of a replay: a loop's steps in every trip, guards and
-/// conditions as `steps` holds them at that moment. `visit` runs the step, or not. Trips of loops
-/// count as for a session, up to `max_operations` (SessionOptions; 0: the default).
+/// Calls `visit` for every step in the order of a replay, for a loop's steps once in every trip.
+/// Guards and loops' conditions are read from `steps` at the moment when they are needed. `visit`
+/// runs the step, or leaves it out. Trips of loops count as for a session, up to `max_operations`
+/// (SessionOptions; 0: the default).
 /// Errors: those of `visit` and of reading a condition, which end the walk; kResource for a loop
 /// that goes on.
 Status WalkSteps(StepByStep& steps, const schema::Program& program, size_t entry,

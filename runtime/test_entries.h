@@ -8,8 +8,8 @@ namespace aicf::testing {
 struct TestEntry {
   std::string name;
   Dims shape;
-  int axis = -1;     ///< may be padded; -1: none
-  uint64_t min = 1;  ///< down to so many positions
+  int axis = -1;     ///< the axis that may be padded; -1: none
+  uint64_t min = 1;  ///< least positions of this axis that are served
 };
 
 /// Each computes y = -x in its own shape; all lie over each other in one arena.
@@ -50,7 +50,8 @@ inline schema::Contents EntriesContents(const std::string& target,
   return contents;
 }
 
-/// Rows 6 and 10 pad their batch, two is exact, wide pads its inner axis.
+/// "six" and "ten" may pad their batch, "two" serves its exact shape alone, "wide" may pad its
+/// inner axis.
 inline std::vector<TestEntry> SomeEntries() {
   return {{"six", {6, 4}, 0, 2}, {"two", {2, 4}}, {"wide", {2, 8}, 1, 5}, {"ten", {10, 4}, 0, 1}};
 }

@@ -80,7 +80,7 @@ class Artifact {
   /// everything. The optional sections (decisions, lowered, lowered weights, golden) are kept only
   /// when `with_optional`; without it their bytes are hashed block by block and forgotten.
   /// With `required`, an artifact that none of these keys has signed is refused before its program
-  /// is looked at; what the signature is checked against are the bytes that are kept. Errors: kIo,
+  /// is looked at; the signature is checked against the very bytes that are kept. Errors: kIo,
   /// kBadArtifact, kUnsupported (newer format), kResource.
   static Result<std::shared_ptr<const Artifact>> Load(const std::string& path, bool with_optional,
                                                       const TrustedKeys* required = nullptr);

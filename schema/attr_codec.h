@@ -1,8 +1,8 @@
 /// Attributes as two flat lists, in the order of their Visit: integers (also enums, bools, list
 /// lengths and Dims as rank + extents) and doubles. A field added to a family's struct is stored
 /// and checked without a change here; only its order is part of the format. Fields that a family
-/// gained later (abi::AddedInt, abi::AddedReal) come last and are left out where they have the old
-/// meaning, unless one after them in the same list has not.
+/// gained later (abi::AddedInt, abi::AddedReal) come last. They are left out where they say nothing
+/// new, unless a field after them in the same list does and has to be stored.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,8 @@ struct AttrWriter {
     ints.insert(ints.end(), d.begin(), d.end());
   }
 
-  // A field that says something is stored with those before it.
+  // A field that says something new is stored, together with the added fields before it that were
+  // left out.
   template <class T>
   static void Added(T value, bool says_something, std::vector<T>& left_out, std::vector<T>& list) {
     left_out.push_back(value);
@@ -76,8 +77,8 @@ class AttrReader {
   std::string_view failed_field() const { return failed_; }
 
   void operator()(std::string_view name, int64_t& v) { v = Int(name); }
-  /// Absent where nothing is left, and never the last one with the value that absence means: one
-  /// step has one form.
+  /// Absent where nothing is left. A list may not end with a field whose value is the one that
+  /// absence means, so that every step has exactly one form.
   template <int64_t kBefore>
   void operator()(std::string_view name, abi::AddedInt<kBefore>& v) {
     if (ints_.empty()) return;

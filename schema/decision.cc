@@ -22,7 +22,8 @@ std::string OrList(const std::vector<std::string_view>& words) {
   return out;
 }
 
-// Also where the choice was changed to something that is no kernel.
+// The family of a kernel's decision. Alternatives tell it, too, where the choice was changed to
+// something that is no kernel.
 std::string_view FamilyOf(const Decision& d) {
   if (d.kind != DecisionKind::kKernel) return {};
   const abi::KernelInfo* kernel = abi::FindKernel(d.choice);

@@ -42,7 +42,7 @@ std::string EditedKindList();
 bool IsFusion(DecisionKind kind);
 
 enum class Reason : uint8_t {
-  kNone,  ///< a line of a person's file says none
+  kNone,  ///< none is given, as in a line that a person writes
 #define AICF_DECISION_REASON(id, ...) k##id,
 #include "schema/decision_reasons.def"
 #undef AICF_DECISION_REASON
@@ -134,13 +134,14 @@ std::string ReasonText(const Decision& decision);
 /// be of several. Decisions of equal identity are told apart by their order. Edits, comparisons and
 /// merged logs all go by it.
 std::string IdentityOf(const Decision& decision);
-/// The same for all three kinds of fusion: an edge is one question whichever way it was to be
-/// fused.
+/// As IdentityOf, but equal for all three kinds of fusion: whether an edge is fused is one
+/// question, whichever way it was to be fused.
 std::string QuestionOf(const Decision& decision);
 
 /// A decision as one line of JSON, keys in a fixed order, without the line's end.
 std::string ToJsonLine(const Decision& decision);
-/// Appends that line with its end. Cost: that of writing the bytes; a model has several for each node.
+/// Appends that line with its end. Cost: that of writing the bytes; a model has several lines for
+/// each node.
 void AppendJsonLine(const Decision& decision, std::string& out);
 /// Errors: kInvalidArgument with what is wrong; an unknown kind or reason names the known ones.
 Result<Decision> ParseDecision(std::string_view line);

@@ -15,7 +15,8 @@ struct DecisionRule {
 /// All rules, by name.
 const std::vector<DecisionRule>& DecisionRules();
 
-/// The rule of "name: sentence"; nullptr for a refusal that begins with none, or says no more.
+/// The rule of "name: sentence"; nullptr for a refusal that begins with no name of a rule, or has
+/// no sentence after it.
 const DecisionRule* RuleOf(std::string_view refusal);
 
 }  // namespace aicf::schema

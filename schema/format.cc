@@ -53,7 +53,7 @@ Status CheckFixedFields(const RawHeader& h, uint64_t file_bytes) {
   return OkStatus();
 }
 
-// `end` is where the section before ends; moves it to the end of this one.
+// `end` is where the section before this one ends; it is moved to the end of this one.
 Status CheckSection(const RawSection& s, bool newer_minor, uint32_t previous_kind, uint64_t& end,
                     uint64_t file_bytes) {
   const uint32_t last_known = static_cast<uint32_t>(SectionKind::kSignature);
@@ -92,9 +92,9 @@ uint64_t FeaturesOf(const Program& program) {
                                   [](const Step& s) { return abi::HasBlockScales(s.problem); });
   const bool moments = std::any_of(program.steps.begin(), program.steps.end(),
                                    [](const Step& s) { return abi::SeesMoments(s.problem); });
-  const bool parts = std::any_of(
-      program.steps.begin(), program.steps.end(),
-      [](const Step& s) { return abi::ReadsParts(s.problem) || abi::StoresParts(s.problem); });
+  const bool parts = std::any_of(program.steps.begin(), program.steps.end(), [](const Step& s) {
+    return abi::ReadsParts(s.problem) || abi::StoresParts(s.problem);
+  });
   const bool symbols = std::any_of(program.steps.begin(), program.steps.end(), [](const Step& s) {
     return s.symbol.starts_with(abi::kSymbolPrefix);
   });

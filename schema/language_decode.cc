@@ -11,7 +11,8 @@
 namespace aicf::schema {
 namespace {
 
-// Of the numbers in it, so of the whole buffer: a writer pads it to a multiple.
+// Alignment of the numbers in the buffer, so of the whole buffer, whose size a writer pads to a
+// multiple of it.
 constexpr size_t kLanguageAlignment = 8;
 constexpr uint32_t kLanguageDepth = 4;
 // Expressions are the only tables of which there may be many, and CheckTokenizerData allows 16.

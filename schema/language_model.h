@@ -43,10 +43,10 @@ inline constexpr size_t kMaxLanguageNameBytes = 256;  ///< of an architecture, o
 /// Tokens with all that belongs to them; larger ones are refused.
 inline constexpr size_t kMaxLanguageBytes = size_t{1} << 29;
 
-/// What every reader asks: numbers in range, those of a cache only where there is one, ids of the
-/// vocabulary, a tokenizer that CheckTokenizerData takes. The tokenizer may have more tokens than
-/// the vocabulary has rows, or fewer. Errors: kBadModel naming the field; kUnsupported above a
-/// limit.
+/// Checks what every reader relies on: numbers in range, a cache's numbers only where there is a
+/// cache, ids of the vocabulary, a tokenizer that CheckTokenizerData takes. The tokenizer may have
+/// more tokens than the vocabulary has rows, or fewer. Errors: kBadModel naming the field;
+/// kUnsupported above a limit.
 Status CheckLanguageModel(const LanguageModel& model);
 
 /// The section's bytes. Deterministic. REQUIRES: CheckLanguageModel takes the model.

@@ -1,5 +1,5 @@
-/// Which bytes of the arena are taken when, by the rules of verify.h. Memory is planned with them,
-/// and drawn with them.
+/// Which bytes of the arena are taken when, by the rules of verify.h. The memory plan and the
+/// drawings of memory are made with them.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace aicf::schema {
 struct Lifetime {
   static constexpr int64_t kBuffer = -1;
 
-  /// Steps of the program, both included. The entry point's first_step + step_count as `last`:
-  /// until after the replay.
+  /// First and last step, as numbers of the program's steps, both included. `last` is the entry
+  /// point's first_step + step_count where the bytes are taken until after the replay.
   int64_t first = 0, last = -1;
   uint64_t offset = 0;
   uint64_t bytes = 0;              ///< taken: a multiple of kBufferAlignment
@@ -30,9 +30,9 @@ struct Lifetime {
 
 /// What lies in the arena while an entry point runs: its buffers in ascending order, then its
 /// workspaces by step. Inputs and metas live throughout (a caller may replay without writing them
-/// again), outputs from their first writer to the end, anything else from the first to the last step
-/// that names it, and through every loop that it enters. States have a block of their own. Offsets are not read, so the
-/// program need not be placed yet.
+/// again), outputs from their first writer to the end, anything else from the first to the last
+/// step that names it, and through every loop that it enters. States are left out, since they have
+/// a block of their own. Offsets are not read, so the program need not be placed yet.
 ///
 /// REQUIRES: `entry` is an entry point; alias chains end.
 /// Errors: kBadArtifact when the loops do not nest; kResource when a size overflows.

@@ -68,7 +68,8 @@ int LoopTree::InnermostOf(int64_t step) const {
 
 std::pair<int64_t, int64_t> LoopTree::LiveRange(int64_t first, int64_t last) const {
   std::pair<int64_t, int64_t> live{first, last};
-  // Outwards: every loop around one end that does not hold the other, the outermost counting last.
+  // From each end outwards: through the loops that do not contain the other end, of which the
+  // outermost decides.
   for (int l = InnermostOf(last); l != kNone && !ContainsStep(l, first); l = ParentOf(l)) {
     live.second = end(l) - 1;
   }

@@ -42,8 +42,9 @@ class LoopTree {
     return outer == kNone || (begin(outer) <= step && step < end(outer));
   }
 
-  /// The steps during which a buffer lives that the steps from `first` to `last` name, these two
-  /// among them: a value that enters a loop is needed in every trip.
+  /// First and last step during which a buffer lives, if `first` and `last` are the first and the
+  /// last step that name it. Where a loop contains only one of these, the buffer lives during the
+  /// whole loop, because a value that enters a loop is needed in every trip.
   std::pair<int64_t, int64_t> LiveRange(int64_t first, int64_t last) const;
 
  private:

@@ -6,8 +6,9 @@
 
 namespace aicf::schema {
 
-/// Every view within kMaxViewElements (schema/verify.h), as the verifier demands, and as whoever
-/// asks kernels for candidates, costs or workspaces needs: they multiply extents unchecked.
+/// Checks that every view is within kMaxViewElements (schema/verify.h). The verifier demands it,
+/// and whoever asks kernels for candidates, costs or workspaces needs it, since kernels multiply
+/// extents unchecked.
 /// Errors: kResource.
 Status CheckMagnitudes(const abi::Problem& problem);
 

@@ -139,8 +139,9 @@ class ArtifactReader {
     return required_ != nullptr && s.kind != SectionKind::kSignature;
   }
 
-  /// Before anything of the file is interpreted, where a signature is asked for. Where it is not,
-  /// whose signature there is says nothing: whoever can change the file can take it away.
+  /// Checks the signature before anything of the file is interpreted, where one is required. Where
+  /// none is, a signature proves nothing and is not checked: whoever can change the file can take
+  /// it away.
   Status CheckSigned() const {
     const std::span<const std::byte> section = artifact_->bytes(SectionKind::kSignature);
     if (!section.empty() && section.size() != sizeof(RawSignature)) {

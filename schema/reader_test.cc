@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/utf8.h"
 #include "schema/byte_source.h"
 #include "schema/testing.h"
-#include "base/utf8.h"
 
 namespace aicf::schema {
 namespace {

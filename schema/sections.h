@@ -11,7 +11,8 @@
 
 namespace aicf::schema {
 
-/// Arena + weights, the header's figure. Errors: kBadArtifact when the sum does not fit.
+/// Arena + weights + state in bytes, the header's figure. Errors: kBadArtifact when the sum does
+/// not fit.
 Result<uint64_t> PeakDeviceBytes(const Program& program);
 
 /// The weights section has exactly the program's bytes. Images ascend, stay apart and inside their
@@ -23,8 +24,8 @@ Status CheckSections(const Program& program, std::span<const std::byte> weights,
 /// kBadArtifact.
 Status CheckGoldenSection(const Program& program, std::span<const std::byte> golden);
 
-/// The language section parses; empty: there is none. What it says of the program is for whoever
-/// generates text with it. Errors: kBadArtifact.
+/// The language section parses; empty: there is none. What it says of the program is checked by
+/// those who use it (Generator, Embedder). Errors: kBadArtifact.
 Status CheckLanguageSection(std::span<const std::byte> language);
 
 }  // namespace aicf::schema

@@ -2,11 +2,11 @@
 
 #include "base/function_ref.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "schema/artifact.h"
 #include "schema/codec.h"
 #include "schema/format.h"
 #include "schema/sections.h"
-#include "base/utf8.h"
 #include "schema/verify.h"
 
 namespace aicf::schema {
@@ -19,13 +19,15 @@ struct Part {
 
 std::span<const std::byte> Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-// What would be refused when it is read is a defect of whoever made it.
+// Contents that a reader would refuse are a defect of whoever made them, so the error becomes
+// kInternal.
 Status AsInternal(const Status& status) {
   if (status.ok() || status.code() == Code::kResource) return status;
   return Error(Code::kInternal, "the artifact does not verify: ", status.message());
 }
 
-// Verifies the program as a reader will see it: `program` is decoded from the bytes that are written.
+// Verifies the program as a reader will see it: `program` is decoded from the bytes that are
+// written.
 Status CheckAsRead(const Contents& contents, const Program& program) {
   AICF_RETURN_IF_ERROR(VerifyProgram(program));
   for (const std::string* text : {&contents.decisions, &contents.lowered, &contents.provenance}) {
@@ -41,21 +43,18 @@ Status CheckAsRead(const Contents& contents, const Program& program) {
 // In ascending order of kind, which is the file's order.
 std::vector<Part> PartsOf(const Contents& c, std::span<const std::byte> program) {
   std::vector<Part> parts = {
-      {SectionKind::kProgram, program},
-      {SectionKind::kWeights, c.weights},
-      {SectionKind::kImages, c.images},
-      {SectionKind::kDecisions, Bytes(c.decisions)},
-      {SectionKind::kLowered, Bytes(c.lowered)},
-      {SectionKind::kLoweredWeights, c.lowered_weights},
-      {SectionKind::kGolden, c.golden},
-      {SectionKind::kProvenance, Bytes(c.provenance)},
+      {SectionKind::kProgram, program},          {SectionKind::kWeights, c.weights},
+      {SectionKind::kImages, c.images},          {SectionKind::kDecisions, Bytes(c.decisions)},
+      {SectionKind::kLowered, Bytes(c.lowered)}, {SectionKind::kLoweredWeights, c.lowered_weights},
+      {SectionKind::kGolden, c.golden},          {SectionKind::kProvenance, Bytes(c.provenance)},
       {SectionKind::kLanguage, c.language},
   };
   std::erase_if(parts, [](const Part& p) { return p.bytes.empty(); });
   return parts;
 }
 
-// Readers of versions before a section's skip it. Files without one stay what they were.
+// Readers that are older than a section skip it. A file without a newer section keeps the older
+// minor version, so that its bytes do not change.
 uint16_t MinorOf(const Contents& c) { return c.language.empty() ? 0 : 1; }
 static_assert(kFormatMinor == kMinorOfSignatures);  // which Sign sets
 

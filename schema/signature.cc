@@ -11,7 +11,8 @@
 namespace aicf::schema {
 namespace {
 
-// So that a signature of an artifact is one of nothing else that the key may sign.
+// Begins every statement, so that the signature of an artifact is never that of anything else that
+// the key may sign.
 constexpr std::string_view kPurpose = "aicf artifact, signature version 1\n";
 
 template <class... Pieces>

@@ -59,8 +59,9 @@ std::string Statement(const HeaderInfo& header, std::span<const Digest> digests)
 /// newer aicf.
 Result<RawSignature> ParseSignature(std::span<const std::byte> section);
 
-/// The section is a signature of the statement by one of the keys. Errors: kBadArtifact when it is
-/// not, or by none of them; those of ParseSignature. `section` empty: the artifact is not signed.
+/// Checks that the section is a signature of the statement by one of the keys. Errors: kBadArtifact
+/// when it is not one of the statement, when it is by none of the keys, or when `section` is empty,
+/// that is, the artifact is not signed; those of ParseSignature.
 Status CheckSignature(std::span<const std::byte> section, std::string_view statement,
                       const TrustedKeys& keys);
 

@@ -11,7 +11,7 @@
 namespace aicf::schema {
 namespace {
 
-// More than a model has of different contents; the table stays in the cache.
+// A model has fewer different contents than this, and a table of this size stays in the cache.
 constexpr size_t kMaxSlots = 4096;
 
 class ContentHash {

@@ -12,9 +12,9 @@ namespace aicf::schema {
 /// Whether both steps have the same content, field by field.
 bool SameContent(const Step& a, const Step& b);
 
-/// Finds steps of earlier content. A table remembers the last step of each hash, so that a file
-/// made for it costs no more than one of which all steps differ; it may miss equal steps, never
-/// take different ones for equal.
+/// Finds earlier steps of equal content. The table remembers the last step for each hash only, so
+/// that a file made to have equal hashes costs no more than one whose steps all differ. It may miss
+/// equal steps, but never takes different ones for equal.
 class StepContents {
  public:
   /// `program` outlives the table.

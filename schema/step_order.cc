@@ -24,7 +24,8 @@ StepOrder::StepOrder(const Program& program, const EntryPoint& entry)
   FindAlone();
 }
 
-// Of every stream, the last step before a step and the first one after it stand for the others.
+// It is enough to compare a step with the last step before it and the first step after it on every
+// stream: these stand for all others of the stream.
 void StepOrder::FindAlone() {
   const size_t count = stream_of_.size();
   alone_.assign(count, true);

@@ -1,5 +1,6 @@
-/// Which steps of an entry point have finished when another one begins: the order that streams and
-/// waits leave, of which the order of the steps in the program is one way to go.
+/// Which steps of an entry point have finished when another one begins. Streams and waits leave
+/// some pairs of steps unordered; the order of the steps in the program is one order that they
+/// allow.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace aicf::schema {
 
 /// A step comes after the step before it on its stream, after the steps it waits for, and after all
 /// that these come after. The first step of every stream comes after the start of the entry point,
-/// and its end comes after the last step of every stream.
+/// and the end of the entry point comes after the last step of every stream.
 ///
 /// A programmatic launch changes nothing about this: its kernel touches no memory before the step
 /// before it has finished. What VerifyStreams asks of such a step makes that hold along chains,

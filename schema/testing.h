@@ -54,7 +54,7 @@ class ProgramBuilder {
   uint32_t State(std::string name, const Dims& shape, DType dtype = DType::kF32) {
     return Add(Role::kState, std::move(name), dtype, shape);
   }
-  /// The state's value from now on, in its place.
+  /// Adds the state's next value, in place of `state`.
   uint32_t Update(std::string name, uint32_t state) {
     const Buffer before = program_.buffers[state];
     const uint32_t next = Add(Role::kState, std::move(name), before.dtype, before.shape);
@@ -332,8 +332,7 @@ inline std::vector<std::byte> ImageBytes() {
   return bytes;
 }
 
-/// The program retargeted to a GPU: each step on the first own device kernel that supports it, with
-/// an image of arbitrary bytes (ImageBytes). A step that none supports keeps its kernel.
+/// Whether the kernel takes an operand of this problem in a packed layout of its own.
 inline bool WantsPacked(const abi::KernelInfo& kernel, const abi::Problem& problem,
                         const abi::Parameters& parameters) {
   for (size_t k = 0; k < problem.inputs.size(); ++k) {
@@ -355,6 +354,8 @@ inline std::optional<abi::Candidate> UnpackedCandidate(const abi::KernelInfo& ke
   return std::nullopt;
 }
 
+/// The program retargeted to a GPU: each step on the first own device kernel that supports it, with
+/// an image of arbitrary bytes (ImageBytes). A step that none supports keeps its kernel.
 inline Program OnDevice(Program p, std::string target = "cuda:sm_90a") {
   p.target = std::move(target);
   const abi::DeviceSpec device = *abi::FindDevice(p.target);

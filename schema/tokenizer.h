@@ -41,7 +41,8 @@ enum class TokenType : uint8_t {
   kCount,
 };
 
-/// One step on the text of a piece, before it is split. In the order of TokenizerData::normalizers.
+/// One step on the text, before it is split by patterns. Steps are taken in the order of
+/// TokenizerData::normalizers.
 enum class NormalizerStep : uint8_t {
   kNfc,
   kNfd,
@@ -63,14 +64,15 @@ enum class SplitKeep : uint8_t {
   kCount,
 };
 
-/// A regular expression in PCRE2's syntax, \p classes included, matched one after the other from
-/// the left. A pattern applies to each of the pieces that the one before it left.
+/// A regular expression in PCRE2's syntax, \p classes included. Its matches are found one after the
+/// other from the left. Each pattern applies to all pieces that the pattern before it has left.
 struct SplitPattern {
   std::string expression;
   SplitKeep keep = SplitKeep::kMatchesAndGaps;
 };
 
-/// Where a space goes before a text, so that a word at the beginning is what it is inside.
+/// Where a space is put before a text, so that a word at its beginning has the same tokens as
+/// inside a text.
 enum class SpacePrefix : uint8_t {
   kNever,
   kFirst,   ///< before the text, unless it begins with an added token
@@ -78,7 +80,7 @@ enum class SpacePrefix : uint8_t {
   kCount,
 };
 
-/// Left and right are made one: the token that is spelled as both together.
+/// Two neighbouring tokens become one: the token that is spelled as both together.
 struct TokenMerge {
   uint32_t left = 0;
   uint32_t right = 0;

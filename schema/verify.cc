@@ -15,8 +15,8 @@ std::string DescribeStep(const Program& program, uint32_t step) {
 
 namespace {
 
-// The same bytes for every index. A stride along an axis of one element means nothing; dtypes may
-// differ where their elements have one size.
+// Whether both views name the same bytes for every index. A stride along an axis of one element
+// means nothing; dtypes may differ where their elements have the same size.
 bool NameSameBytes(const abi::View& a, const abi::View& b) {
   if (DTypeBytes(a.dtype) != DTypeBytes(b.dtype)) return false;
   if (a.shape != b.shape || a.offset != b.offset) return false;

@@ -60,7 +60,8 @@ Status CheckBuffer(const Program& p, uint32_t index) {
   return OkStatus();
 }
 
-// Ranges, and what they test.
+// Checks that the condition of each loop is one carried bool, and that the ranges of the loops
+// nest.
 Result<LoopTree> CheckLoops(const Program& p, const EntryPoint& e) {
   for (const Loop& loop : e.loops) {
     if (loop.condition >= p.buffers.size()) {

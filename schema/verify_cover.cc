@@ -32,7 +32,7 @@ class Radix {
     }
     return true;
   }
-  // Whether the strides allow it.
+  // Whether each weight divides the next, which depends on the strides.
   bool Divides() const {
     for (size_t i = 1; i < count_; ++i) {
       if (weights_[i] % weights_[i - 1] != 0) return false;
@@ -85,7 +85,7 @@ bool ToBox(const NamedElements& v, const Radix& radix, Interval* box) {
         box[d].end = box[d].begin + extent;
         break;
       }
-      // A run over whole digits is a run of the next one.
+      // A run over all values of this digit goes on as a run of the next digit.
       if (box[d].begin != 0 || extent % digits != 0) return false;
       box[d].end = digits;
       extent /= digits;
@@ -156,7 +156,7 @@ class Boxes {
 
   size_t digits_ = 1;
   size_t size_ = 0;
-  Interval few_[64];  // those of most questions
+  Interval few_[64];  // enough for most questions
   std::unique_ptr<Interval[]> many_;
   Interval* intervals_ = few_;
 };
@@ -173,7 +173,7 @@ bool ApartAlong(const Boxes& boxes, size_t d) {
   return true;
 }
 
-// The boxes from the given one on.
+// Whether the boxes from number `first` on are all apart from each other.
 bool AllApart(const Boxes& boxes, size_t first) {
   for (size_t i = first; i < boxes.size(); ++i) {
     for (size_t j = first; j < i; ++j) {
@@ -211,7 +211,7 @@ bool MarkElements(const NamedElements& v, std::vector<bool>& seen) {
   });
 }
 
-// Those of the views that name elements.
+// The elements of each of the views, without the views that name none.
 class NamedByEach {
  public:
   explicit NamedByEach(CoverProver::Views views) {
@@ -275,8 +275,9 @@ void NamedElements::Insert(const Axis& axis) {
   axes_[at] = axis;
 }
 
-// Rows of a picture inside a longer row have strides that divide nothing; as one run they have
-// none.
+// Joins axes that are one run of memory. This also removes strides that would spoil the radix: rows
+// of a picture inside a longer row have strides that divide nothing, and are gone once the rows are
+// one run.
 void NamedElements::JoinRuns() {
   size_t kept = 0;
   for (size_t i = 1; i < count_; ++i) {
@@ -325,7 +326,7 @@ bool CoverProver::Spend(uint64_t work) {
 }
 
 bool CoverProver::DisjointByElements(int64_t elements, Parts parts) {
-  // An eighth of the elements: clearing the marks.
+  // An eighth of the elements is the cost of clearing the marks.
   if (!Spend(static_cast<uint64_t>(elements) / 8 + ElementsIn(parts))) return false;
   std::vector<bool> seen(static_cast<size_t>(elements));
   return std::ranges::all_of(parts, [&](const NamedElements* p) { return MarkElements(*p, seen); });

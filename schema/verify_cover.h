@@ -18,9 +18,9 @@ inline int64_t ElementsOfValid(const abi::View& view) {
   return count;
 }
 
-/// The elements that a view names, written as positive strides in ascending order, without the axes
-/// that name no further element; what is one run of memory is one axis. In place: models have
-/// thousands.
+/// The elements that a view names, as axes of positive strides in ascending order. Axes that name
+/// no further element are left out, and axes that together are one run of memory are one axis. The
+/// axes are stored inside the object, since models have thousands of views.
 class NamedElements {
  public:
   struct Axis {
@@ -39,8 +39,9 @@ class NamedElements {
   /// How many elements; one that two indices name counts twice.
   int64_t count() const;
 
-  /// Adds the elements of `next` where they lie right behind these along one axis, so that all are
-  /// one view's that names no element twice: whether they do. Both views lie inside one buffer.
+  /// If the elements of `next` lie right behind these along one axis, so that both together are
+  /// what one view names, no element twice, adds them and returns true. Both views lie inside one
+  /// buffer.
   bool Join(const NamedElements& next);
 
   /// The same axes from the same element on.
@@ -59,11 +60,13 @@ class NamedElements {
   Axis axes_[kMaxRank];
 };
 
-/// One per verified program: `budget` bounds the work that hostile views can ask for.
+/// Every verifier has a prover of its own, whose budget bounds the work that hostile views can ask
+/// for.
 ///
-/// Views are first written as boxes of digits in a mixed radix made of their strides (every slice,
-/// transpose and concatenation of a row-major buffer is one); boxes are cheap to compare. Views
-/// that have no common radix are compared element by element, within the budget.
+/// Views are first written as boxes: an element's offset is a number in a mixed radix made of the
+/// views' strides, and a box has an interval for each digit. (Every slice, transpose and
+/// concatenation of a row-major buffer is a box.) Boxes are cheap to compare. Views that have no
+/// common radix are compared element by element, within the budget.
 class CoverProver {
  public:
   using Views = std::span<const abi::View* const>;

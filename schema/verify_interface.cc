@@ -31,7 +31,8 @@ Status CheckInterface(const Program& p, const std::vector<uint32_t>& list, Role 
   return OkStatus();
 }
 
-// What the caller writes has names of its own, and so has what he reads.
+// Names are unique among what the caller writes (inputs and metas), and among what he reads
+// (outputs).
 Status CheckInterfaces(const Program& p, const EntryPoint& e) {
   NameSet written, read;
   AICF_RETURN_IF_ERROR(CheckInterface(p, e.inputs, Role::kInput, written));
@@ -71,7 +72,8 @@ Status CheckExtents(const Program& p, const EntryPoint& e) {
   return OkStatus();
 }
 
-// What an axis of the interface is named for, once: two paddings of one axis would contradict.
+// The axes that paddings have named so far, each as tensor and axis. None is named twice: two
+// paddings of one axis would contradict each other.
 using Axes = std::set<std::pair<uint32_t, uint32_t>>;
 
 Status CheckPaddedInputs(const Program& p, const EntryPoint& e, const Padding& padding, Axes& seen,

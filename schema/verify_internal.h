@@ -18,7 +18,7 @@ namespace aicf::schema {
 struct Placement {
   uint64_t begin = 0;  ///< bytes into arena, weights or state block
   uint64_t end = 0;
-  uint32_t root = 0;  ///< the buffer at the end of the alias chain
+  uint32_t root = 0;                ///< the buffer at the end of the alias chain
   Storage space = Storage::kArena;  ///< which of the three; never kAlias
 };
 
@@ -30,7 +30,8 @@ struct VerifyContext {
   std::vector<LoopTree> loops;                  ///< per entry point; filled by VerifyCounts
 };
 
-/// Limits, target, I/O lists, buffers' bytes, partition of the steps, loops. Fills `device`, `loops`.
+/// Limits, target, I/O lists, buffers' bytes, partition of the steps, loops. Fills `device` and
+/// `loops`.
 Status VerifyCounts(VerifyContext& context);
 /// An entry point's lists of tensors, extents and paddings; part of VerifyCounts.
 Status VerifyInterface(const Program& program, const EntryPoint& entry);
@@ -48,10 +49,10 @@ Status VerifyState(const VerifyContext& context);
 Status VerifyMetas(const VerifyContext& context);
 /// Bytes live at once, per entry point; the arena's size.
 Status VerifyMemory(const VerifyContext& context);
-/// That steps on several streams touch no byte at the same time, of which one writes it.
+/// Steps that may run at the same time touch no common byte that one of them writes.
 Status VerifyRaces(const VerifyContext& context);
 
-/// Of the buffer's shape. REQUIRES: VerifyCounts accepted it.
+/// Number of elements of the buffer's shape. REQUIRES: VerifyCounts accepted it.
 inline int64_t ElementsOf(const Buffer& b) {
   return static_cast<int64_t>(b.bytes) / DTypeBytes(b.dtype);
 }
@@ -83,8 +84,9 @@ inline Status InEntryPoint(const EntryPoint& entry, const Status& status) {
   return status.ok() ? OkStatus() : status.WithContext(StrCat("entry point ", Quote(entry.name)));
 }
 
-/// Whether `inputs[input]` may be overwritten by outputs[output] at this step: that is its output,
-/// the kernel allows it and both views name the same bytes.
+/// Whether a step may overwrite its inputs[input] with outputs[output]: this output is the one that
+/// may take the input's place (abi::OutputInPlaceOf), the kernel allows it, and both views name the
+/// same bytes.
 bool MayOverwrite(const abi::KernelInfo& kernel, const abi::Problem& problem, size_t input,
                   size_t output);
 

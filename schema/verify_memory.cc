@@ -177,7 +177,8 @@ class MemoryVerifier {
   Status CheckArena() const {
     uint64_t used = 0;
     for (const Placement& place : c_.placements) {
-      if (place.space == Storage::kArena && place.begin != place.end) used = std::max(used, place.end);
+      if (place.space == Storage::kArena && place.begin != place.end)
+        used = std::max(used, place.end);
     }
     for (const Step& s : p_.steps) {
       if (s.workspace_bytes != 0) used = std::max(used, s.workspace_offset + s.workspace_bytes);
@@ -197,12 +198,13 @@ class MemoryVerifier {
   std::vector<Range> ranges_;
   std::vector<uint32_t> by_first_, by_last_;  // indices into ranges_
   std::vector<uint32_t> places_;              // of OrderBy
-  // Of live_: a range is a node once, and all of them go together. The first ones are in place.
+  // Memory for the nodes of live_: each range becomes a node at most once, and all nodes are freed
+  // together. The first ones lie in first_nodes_.
   std::array<std::byte, 8192> first_nodes_;
   std::pmr::monotonic_buffer_resource nodes_{first_nodes_.data(), first_nodes_.size()};
   // begin -> index into ranges_; never overlapping
   std::pmr::map<uint64_t, uint32_t> live_{&nodes_};
-  const LoopTree* loops_ = nullptr;    // of the entry point at hand
+  const LoopTree* loops_ = nullptr;  // of the entry point at hand
   uint32_t epoch_ = 0;
 };
 

@@ -10,8 +10,8 @@ namespace {
 
 constexpr int32_t kNone = -1;
 
-// What one entry point has done to a buffer so far. `epoch` tells its entries from older ones, so
-// that an entry point costs its own steps and not all buffers.
+// What one entry point has done to a buffer so far. `epoch` tells the tracks of the current entry
+// point from older ones, so that they need not all be reset for each entry point.
 struct Track {
   uint32_t epoch = 0;
   int32_t last_write = kNone;   // newest of a list through Write::previous
@@ -23,8 +23,8 @@ struct Track {
   bool read = false;
 };
 
-// A write of a buffer, or several of them that together are one view's. `view` is the first one's;
-// what all of them name, `named` alone says.
+// A write of a buffer, or several writes that together name what one view would. `view` is the
+// first one's; only `named` has the elements of all of them.
 struct Write {
   const abi::View* view;
   int32_t previous;
@@ -94,7 +94,7 @@ class OrderVerifier {
     return OkStatus();
   }
 
-  // What a loop writes, the outside may not see: the loop may make no trip.
+  // What a loop writes may not be used outside of it, because the loop may make no trip.
   Status CheckReach(uint32_t b, const Track& t) const {
     if (loops_->Contains(t.home, current_)) return OkStatus();
     return Error(Code::kBadArtifact, Describe(p_, b), " is used outside loop ", t.home,
@@ -156,7 +156,8 @@ class OrderVerifier {
       return Error(Code::kBadArtifact, "writes ", Describe(p_, b), ", a ", RoleName(role));
     }
     Track& t = At(b);
-    // What was read was written: parts that are not yet written are apart from it.
+    // What was read had been written before, so a part that is apart from all writes has not been
+    // read.
     if (t.read && (t.whole || !ApartFromWrites(b, t, view))) {
       return Error(Code::kBadArtifact, "writes ", Describe(p_, b), " after it was read");
     }
@@ -184,8 +185,8 @@ class OrderVerifier {
     return prover_.Apart(ElementsOf(p_.buffers[b]), view, PartsOf(t));
   }
 
-  // What is known of a write stays known: the parts of a concatenation are asked for whenever a
-  // further one is read.
+  // The elements of a write, computed once and kept: the parts of a concatenation are asked for
+  // whenever a further one is read.
   NamedElements& NamedBy(Write& w) {
     if (w.named == kNone) {
       w.named = static_cast<int32_t>(named_.size());
@@ -194,8 +195,8 @@ class OrderVerifier {
     return named_[static_cast<size_t>(w.named)];
   }
 
-  // What the writes of a buffer name, as few parts as they were seen to be. Valid until the next
-  // write of any buffer or the next call.
+  // The elements that the writes of a buffer name; writes that were joined are one part. Valid
+  // until the next write of any buffer or the next call.
   CoverProver::Parts PartsOf(const Track& t) {
     parts_.clear();
     for (int32_t w = t.last_write; w != kNone; w = writes_[w].previous) NamedBy(writes_[w]);
@@ -213,8 +214,8 @@ class OrderVerifier {
     t.last_write = static_cast<int32_t>(writes_.size()) - 1;
   }
 
-  // The parts of a concatenation are mostly written one next to the other: who reads some of them
-  // finds one part instead of all.
+  // Joins a write to the last one where they lie next to each other, as the parts of a
+  // concatenation mostly do: a later read then finds one part instead of many.
   bool JoinsLast(Write& last, const abi::View& view) {
     const NamedElements fresh(view);
     NamedElements& before = NamedBy(last);
@@ -225,12 +226,12 @@ class OrderVerifier {
     return true;
   }
 
-  // Whether all elements are written, each once; a yes is kept until the next entry point, since a
-  // buffer that was read whole is not written again, or only changed.
+  // Whether all elements are written, each once. A yes is kept until the next entry point: a buffer
+  // that was read whole is not written again or, if it is carried, changes but stays whole.
   bool Whole(uint32_t b, Track& t) {
     if (t.whole) return true;
-    // A buffer may be read after each of its writes: they are looked at once they can be all, not
-    // every time.
+    // A buffer may be read after each of its writes. The writes are looked at only when they have
+    // as many elements as the buffer, not at every read.
     if (t.written != ElementsOf(p_.buffers[b])) return false;
     // No write, nor several that were joined, names an element twice: a single one with as many
     // elements as the buffer names each of them.
@@ -239,8 +240,9 @@ class OrderVerifier {
     return t.whole;
   }
 
-  // Empty, or why the buffer is not whole: formed for an error alone, since a buffer that is read
-  // in parts is asked about many times before it is.
+  // Empty, or why the buffer is not whole. Asked for only where the number of elements fits, or for
+  // the text of an error: a buffer that is read in parts is looked at many times before it is
+  // whole.
   std::string CheckWhole(uint32_t b, const Track& t) {
     return prover_.CheckPartition(ElementsOf(p_.buffers[b]), PartsOf(t));
   }
@@ -275,7 +277,7 @@ class OrderVerifier {
   const Program& p_;
   std::vector<Track> tracks_;
   std::vector<Write> writes_;
-  std::vector<NamedElements> named_;         // by those of writes_ that were asked for
+  std::vector<NamedElements> named_;         // of those of writes_ that were asked for
   std::vector<const NamedElements*> parts_;  // of PartsOf
   CoverProver prover_;
   const LoopTree* loops_ = nullptr;

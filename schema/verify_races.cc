@@ -1,17 +1,16 @@
 // Steps that may run at the same time touch different bytes. Everything else in VerifyProgram looks
-// at the steps in the order of the program; where each two accesses to a byte, one of which writes,
-// are ordered as the program has them (StepOrder), every run that the streams allow gives what that
-// order gives.
+// at the steps in the order of the program. If any two accesses to one byte, one of which writes
+// it, are ordered by the streams as they are in the program (StepOrder), every run that the streams
+// allow gives the results of the program's order.
 //
-// Most steps are ordered with all others (StepOrder::Alone), and no step before such a one runs
-// beside a step after it: only the stretches between them are looked at.
+// Most steps are ordered with all others (StepOrder::Alone). No step before such a step runs beside
+// a step after it, so only the stretches between such steps are looked at.
 //
-// A stretch of a model has a few accesses, each two of which are compared. Where that is not
-// enough, because they are many or because two of them clash, the stretch is looked at byte by
-// byte, which also names the first fault.
+// A stretch of a model has a few accesses, which are compared in pairs. Where they are many, or
+// where two of them clash, the stretch is looked at byte by byte, which also names the first fault.
 //
-// Each byte of arena and state block then has a list of the accesses that a later one has to be
-// compared with; neighbours with equal lists are one segment.
+// For that, each byte of arena and state block has a list of the accesses that a later one has to
+// be compared with; neighbouring bytes with equal lists are one segment.
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
@@ -26,7 +25,7 @@
 namespace aicf::schema {
 namespace {
 
-// Pairs of accesses that are looked at; a model's are a few for each operand.
+// Limit of the pairs of accesses that are compared; a model has a few for each operand.
 constexpr uint64_t kMaxPairs = uint64_t{1} << 26;
 constexpr uint32_t kNoBuffer = std::numeric_limits<uint32_t>::max();
 
@@ -83,7 +82,7 @@ class RaceVerifier {
     const uint32_t end = e.first_step + e.step_count;
     for (uint32_t s = e.first_step; s < end; ++s) {
       stretch_.clear();
-      // What is before such a step is also before what comes after it.
+      // A stretch ends at a step that is Alone: all before it comes before all after it.
       for (; s < end && !order_->Alone(s); ++s) AddStep(s);
       AICF_RETURN_IF_ERROR(CheckStretch());
     }
@@ -195,14 +194,16 @@ class RaceVerifier {
                  ", and neither waits for the other");
   }
 
-  // Whether who comes after `fresh` also comes after `old`, or has nothing to do with it.
+  // Whether no later access has to be compared with `old` any more, because whatever comes after
+  // `fresh` also comes after `old`, or cannot clash with it.
   bool Covers(const TimedAccess& fresh, const TimedAccess& old) const {
     if (!fresh.gapless) return false;
     if (fresh.write) return old.step == fresh.step || order_->Before(old.step, fresh.step);
     return !old.write && (old.step == fresh.step || order_->Before(old.step, fresh.step));
   }
 
-  // Of one buffer, or of two in place of each other: whether the views share no element.
+  // Whether the accesses are to one buffer, or to two in place of each other, by views that share
+  // no element.
   bool Apart(const TimedAccess& a, const TimedAccess& b) {
     if (a.view == nullptr || b.view == nullptr) return false;
     if (c_.placements[a.buffer].root != c_.placements[b.buffer].root) return false;

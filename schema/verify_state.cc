@@ -17,7 +17,7 @@
 namespace aicf::schema {
 namespace {
 
-// Pairs of accesses to one state that are looked at; a model's are a few thousand.
+// Limit of the pairs of accesses to states that are looked at; a model has a few thousand.
 constexpr uint64_t kMaxStatePairs = uint64_t{1} << 26;
 
 struct StateAccess {
@@ -49,7 +49,8 @@ class StateVerifier {
   }
 
  private:
-  // Names, and that no two states share a byte; the block has no bytes beyond the last one used.
+  // Checks that names are unique, that no two states share a byte, and that the block has no bytes
+  // beyond the last one used.
   Status CheckBlock() {
     std::set<std::string_view> names;
     std::vector<uint32_t> states;
@@ -82,7 +83,8 @@ class StateVerifier {
     return std::ranges::any_of(p_.buffers, [](const Buffer& b) { return b.role == Role::kState; });
   }
 
-  // How many updates led to each buffer; all values of a state are of one type.
+  // Counts the updates that led to each buffer, and checks that all values of a state have its
+  // dtype and shape.
   Status CheckVersions() {
     versions_.assign(p_.buffers.size(), 0);
     std::vector<uint32_t> chain;
@@ -150,7 +152,7 @@ class StateVerifier {
     return OkStatus();
   }
 
-  // Two updates of one value would each overwrite what the other one keeps.
+  // Checks that a value has at most one update: two would each overwrite what the other one keeps.
   Status CheckOneLine(const Accesses& all) const {
     std::map<uint32_t, uint32_t> buffer_of;
     for (const std::vector<StateAccess>* list : {&all.reads, &all.writes}) {
@@ -164,7 +166,8 @@ class StateVerifier {
     return OkStatus();
   }
 
-  // In a loop, a later trip of the first step comes after the second one.
+  // Whether `a` is over when `b` begins. In a loop around both it is not: a later trip of `a` comes
+  // after `b`.
   bool OnceBefore(const StateAccess& a, const StateAccess& b) const {
     return a.step < b.step && !(InLoop(a.step) && SameLoop(a.step, b.step));
   }

@@ -97,7 +97,8 @@ Status CheckPacked(const VerifyContext& c, const Step& s, size_t k,
                Quote(layout.name));
 }
 
-// Whoever reads packed bytes as elements would take one layout for another.
+// A kernel that reads packed bytes as elements would take one layout for another, so this refuses
+// it.
 Status CheckUnpacked(const VerifyContext& c, const Step& s, size_t k) {
   const Program& p = c.program;
   const Buffer& root = p.buffers[c.placements[s.inputs[k]].root];
@@ -137,7 +138,8 @@ Status CheckOperandCounts(const Program& p, const Step& s) {
   return OkStatus();
 }
 
-// What a kernel reads before it waits for the one before it may be written by none.
+// What a kernel reads before it waits for the kernel before it may be written by no step: it has to
+// be a constant or a meta.
 Status CheckAhead(const Program& p, const Step& s, const abi::KernelInfo& kernel, size_t k) {
   const Buffer& b = p.buffers[s.inputs[k]];
   if (b.role == Role::kConstant || b.role == Role::kMeta) return OkStatus();
@@ -295,7 +297,7 @@ Status CheckLaunchLimits(const abi::LaunchConfig& l, const abi::DeviceSpec& devi
 namespace {
 
 // What an origin says is proven where a step reads the buffer, or one in its place, in its kernel's
-// own layout. Where none does, nothing is.
+// own layout (CheckPacked). Where no step does, nothing would prove it, so the origin is refused.
 Status CheckOrigins(const VerifyContext& c) {
   const Program& p = c.program;
   std::vector<bool> packed(p.buffers.size(), false);

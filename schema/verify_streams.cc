@@ -65,7 +65,8 @@ class StreamVerifier {
     return OkStatus();
   }
 
-  // Of one stream the latest step is enough, and of its own stream a step waits for all anyway.
+  // Of every other stream a step waits for one step at most, because the latest one is enough. Of
+  // its own stream it waits for none, because it comes after all earlier ones anyway.
   Status CheckWaits(uint32_t s) const {
     const Step& step = p_.steps[s];
     bool named[kMaxStreams] = {};

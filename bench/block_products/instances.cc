@@ -1,12 +1,14 @@
-/// Instances of the kernels of few rows times blocks, for bench/block_products/chains.cu.
+/// Compiles instances of the kernels that multiply few rows by weights in blocks, for
+/// bench/block_products/chains.cu.
 ///
 ///   block_products DIR < LINES
 ///
 /// A line is KERNEL FORMAT ROWS K N [PARAMETERS], such as
 ///   cuda.blockgemm.decode Q4_K 1 4096 14336
 ///   warps=16,along_k=8,stages=3,cluster=1,blocks=128,ahead=1
-/// for bf16 rows; without parameters those that are predicted to be the fastest, reading ahead.
-/// Each becomes a cubin in DIR and a line of DIR/manifest. Needs NVRTC, no GPU.
+/// for bf16 rows. Without PARAMETERS, those that are predicted to be the fastest are taken, with
+/// reading ahead. Each line becomes a cubin in DIR and a line of DIR/manifest. Needs NVRTC, but no
+/// GPU.
 #include <cstdio>
 #include <fstream>
 #include <iostream>

@@ -25,8 +25,10 @@ std::string AccessStruct(std::string_view name, const abi::View& view, const cud
 /// the axis adds to its group's linear index.
 std::string PointFunction(std::string_view name, const cuda::Space& space);
 
-/// copy: FromP and ToP walking piece p and ForEachPiece(f) over them; WindowK and ForEachWindow(f)
-/// over the inputs as windows of the output. Follows the operands' ViewStructs and the attributes.
+/// The accesses of a copy. FromP and ToP give the offsets of piece p in its source and in the
+/// output, and ForEachPiece(f) calls f for every piece. WindowK describes input k as a window of
+/// the output, and ForEachWindow(f) calls f for every window. REQUIRES: the text stands behind the
+/// operands' ViewStructs and the attributes.
 std::string PieceAccesses(const abi::Problem& problem, const abi::Parameters& parameters);
 
 }  // namespace aicf

@@ -61,7 +61,8 @@ struct AttrWriter {
   void Scalar(std::string_view type, std::string_view name, std::string_view value) {
     out += StrCat("constexpr ", type, " attr_", name, " = ", value, ";\n");
   }
-  // Infinities and NaN have no literal, and NVRTC has no builtin for them: their bits.
+  // Infinities and NaN have no literal, and NVRTC has no builtin for them, so their bits are
+  // written.
   static std::string DoubleText(double v) {
     if (!std::isfinite(v)) {
       return StrCat("__builtin_bit_cast(double, ", std::to_string(abi::FloatBits(v)), "ull)");
@@ -96,8 +97,9 @@ std::string ParameterConstants(const abi::Parameters& parameters) {
   return out;
 }
 
-// Whether nothing shows the last digits of the expressions' values: all results are floats stored
-// in 16 or 8 bits, and no operator on the way makes a step of one unit in the last place.
+// Whether wrong last digits of the expressions' values do not show in the results: all results are
+// floats stored in 16 or 8 bits, and no operator turns a difference of one unit in the last place
+// into a large one.
 bool HasShortResults(const Problem& p) {
   const auto is_short = [](const View& v) {
     return v.dtype == DType::kF16 || v.dtype == DType::kBF16 || v.dtype == DType::kF8E4M3FN ||
@@ -179,28 +181,28 @@ class SourceWriter {
     if (p_.family == Family::kGemm) out_ += ScaleViews();
     if (abi::SeesMoments(p_))
       out_ += StrCat("typedef Out", p_.outputs.size() - 1, " MomentsView;\n");
-    if (abi::StoresParts(p_))
-      out_ += StrCat("typedef Out", p_.outputs.size() - 1, " PartsView;\n");
+    if (abi::StoresParts(p_)) out_ += StrCat("typedef Out", p_.outputs.size() - 1, " PartsView;\n");
     if (p_.family == Family::kCopy) out_ += PieceAccesses(p_, variant_.parameters);
     const Dims& inner = spaces_.output.groups[0];
     out_ += Constant("int", "kInnerAxis", inner.empty() ? -1 : inner.back());
   }
 
-  // A's own view stands for the gain where there is none.
+  // Where there is no gain, GainView is the view of A, so that device code that names it compiles.
   std::string GainView() const {
     const int input = abi::NormalizesRows(p_) ? 2 : 0;
     return StrCat("typedef In", input, " GainView;\n") + Constant("int", "kGainInput", input) +
            Constant("bool", "kNormalizesRows", input != 0 ? 1 : 0);
   }
 
-  // The operands' own views stand for their scales where there are none.
+  // Where there are no scales, the names stand for the views of A and B, so that device code that
+  // uses them compiles.
   std::string ScaleViews() const {
     const int first = abi::HasBlockScales(p_) ? 2 : 0;
     return StrCat("typedef In", first, " ScalesOfA;\ntypedef In", first + 1, " ScalesOfB;\n") +
            Constant("int", "kScalesInput", first);
   }
 
-  // Families that load and store places of a line, and apply no expression.
+  // Families whose kernels load and store single places of a line and apply no expression.
   bool WalksLines() const { return p_.family == Family::kTopK || p_.family == Family::kScan; }
 
   void Prologue() {
@@ -243,7 +245,8 @@ class SourceWriter {
     const std::string values = raw > 1   ? StrCat("const raw_t (&raw)[", raw, " * V], ")
                                : raw > 0 ? "const raw_t (&raw)[V], "
                                          : "";
-    // What the first output holds of the results, for the moments of their parts.
+    // `kept` receives the results as the first output holds them: a product that stores moments of
+    // parts (GemmAttrs::part_columns) computes them from these values.
     const bool keeps = abi::StoresParts(p_);
     const std::string_view kept = keeps ? ", float (&kept)[V]" : "", keep = keeps ? ", kept" : "";
     EpilogueOperands(first, at);
@@ -257,8 +260,8 @@ class SourceWriter {
                    "const Operands<V>& operands, index_t i0, index_t i1, index_t i2", kept,
                    ", bool stores = true) {\n    Store<V>(args, ", raw_value,
                    "operands, operands, i0, i1, i2", keep, ", stores);\n  }\n");
-    // Without `stores` everything is done but that: where it is known at run time alone, the store
-    // is skipped, instead of a branch around all of it.
+    // With `stores` false everything but the store is done. Where only the run tells whether to
+    // store, this puts the branch around the store alone and not around the whole computation.
     out_ += StrCat("  template <int V>\n  static AICF_DEVICE void Store(const Args& args, ", values,
                    "const OfAllLines<V>& all, const OfLine<V>& own, index_t i0, index_t i1, "
                    "index_t i2",
@@ -324,7 +327,8 @@ class SourceWriter {
                      " {\n    static constexpr bool kEmpty = ", members.empty() ? "true" : "false",
                      ";\n", members, "    AICF_DEVICE void Load(const Args& args, index_t i0",
                      all ? "" : ", index_t i1, index_t i2", ") {\n", loads, "    }\n");
-      // What lines have of their own is worth asking for ahead of them.
+      // Only operands that differ from line to line are worth prefetching before their line is
+      // computed.
       if (!all) {
         out_ += StrCat("    static constexpr int kWidest = ", widest,
                        ";  ///< bytes of an element\n    static AICF_DEVICE void Prefetch(const "
@@ -352,8 +356,8 @@ class SourceWriter {
                    ">(args.in[", operand, "], ", name, at, ");\n");
   }
 
-  // Expression input k is xk[j]; the first `raw_inputs` are raw results, all of one after all of
-  // the one before it.
+  // The text of expression input k at element j. The first `raw_inputs` inputs are raw results,
+  // which the array `raw` holds one after the other, V values of each; the others are arrays x<k>.
   static std::string InputText(int k, int raw_inputs) {
     if (k >= raw_inputs) return StrCat("x", k, "[j]");
     return k == 0 ? "raw[j]" : k == 1 ? "raw[V + j]" : StrCat("raw[", k, " * V + j]");

@@ -14,7 +14,8 @@ namespace aicf {
 ///     Of(operands, product, n, i)
 ///   Excited                typedef of the struct that says where the elements of x are
 ///   kExcited               the operand's number
-///   ExcitedOf(operands)    x as an Epilogue::Operands<V> holds it: a HeldRun<Excited, V>
+///   ExcitedOf(operands)    the elements of x that an Epilogue::Operands<V> holds: a
+///                          HeldRun<Excited, V>
 /// REQUIRES: a valid problem of the excite family; Epilogue is defined.
 std::string ExciteSource(const abi::Problem& problem);
 

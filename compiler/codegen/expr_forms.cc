@@ -35,7 +35,8 @@ std::string FloatText(double value) {
   return ConstantText({ExprOp::kConst, DType::kF32, {0, 0, 0}, abi::FloatBits(value)});
 }
 
-// What the node clamps by max or min with this constant; nothing where it does something else.
+// The operand that node `n` clamps by `op`, kMax or kMin, with the constant `bound`; nullptr where
+// `n` is anything else.
 const ExprNode* Clamped(const Expr& expr, const ExprNode& n, ExprOp op, double bound) {
   if (n.op != op || n.dtype != DType::kF32) return nullptr;
   return ConstantOf(expr.nodes[n.args[1]]) == bound ? &expr.nodes[n.args[0]] : nullptr;
@@ -63,8 +64,9 @@ std::optional<std::string> SaturatedCast(const Expr& expr, const ExprNode& n) {
                 ", ", ComputeTypeName(n.dtype), "())");
 }
 
-// Between the largest numbers of f8e4m3fn, which is what everything that is stored in it is clamped
-// to: the store then need not look for larger ones.
+// A clamp between the largest numbers of f8e4m3fn, as everything that is stored in that dtype is
+// clamped. ClampToE4M3 tells the store that no larger number comes, so that it need not test for
+// one.
 std::optional<std::string> ClampToE4M3(const Expr& expr, const ExprNode& n) {
   constexpr double kLargest = 448;
   const ExprNode* below = Clamped(expr, n, ExprOp::kMin, kLargest);
@@ -89,8 +91,8 @@ int OnlyReader(const Expr& expr, int of, ExprOp op) {
   return result ? -1 : reader;
 }
 
-// Whether the node's value does nothing but become a whole number of at most 18 bits: it is
-// rounded, perhaps shifted by a zero point, and clamped.
+// Whether the node's value is only used to make a whole number of at most 18 bits: it is rounded,
+// perhaps shifted by a zero point, and clamped.
 bool IsRoundedAndClamped(const Expr& expr, int node) {
   const auto next = [&](int of, ExprOp op) {
     const int reader = OnlyReader(expr, of, op);
@@ -104,8 +106,8 @@ bool IsRoundedAndClamped(const Expr& expr, int node) {
   return value >= 0 && next(value, ExprOp::kMin) >= 0;
 }
 
-// The constant by which the node divides an f32, where the product with its reciprocal can be
-// corrected.
+// The constant by which the node divides an f32, if it meets the conditions of CorrectedQuotient
+// (kernels/cuda/common/codes.cuh), which corrects the product with the reciprocal.
 std::optional<float> Divisor(const Expr& expr, const ExprNode& n) {
   if (n.op != ExprOp::kDiv || n.dtype != DType::kF32) return std::nullopt;
   const std::optional<double> by = ConstantOf(expr.nodes[n.args[1]]);
@@ -133,13 +135,14 @@ bool IsByte(DType d) {
   return abi::ComputeDType(d) == DType::kI8 || abi::ComputeDType(d) == DType::kU8;
 }
 
-// An f32 that becomes a code of 8 bits: the nodes on its way, each read by the next one alone.
+// The nodes by which an f32 becomes a code of 8 bits. Each is read only by the next one.
 struct CodeChain {
   int cast, min, max, shift, round;  // shift: -1 without a zero point
   int zero_point;
 
-  // What codes.cuh calls `wholes`: with the zero point, or, since ties are rounded to even, as much
-  // of it as is even.
+  // The addend that codes.cuh calls `wholes`: kWholes and the zero point. Of an odd zero point it
+  // has only the even number below, because an odd addend would round ties to the other side.
+  // CodeOf adds the missing OddPart().
   double Wholes() const { return kWholes + zero_point - OddPart(); }
   int OddPart() const { return zero_point % 2 == 0 ? 0 : 1; }
 };
@@ -177,7 +180,8 @@ std::optional<CodeChain> ChainTo(const Expr& expr, int cast) {
   return alone ? std::optional(chain) : std::nullopt;
 }
 
-// The texts of a chain's nodes. The sum that holds the code is the value of the node that rounds.
+// Writes the texts of a chain's nodes. The node that rounds gets the sum whose last byte is the
+// code, the nodes between it and the cast are left out, and the cast takes the code from the sum.
 void WriteChain(const Expr& expr, const CodeChain& chain,
                 std::vector<std::optional<std::string>>& texts) {
   const auto text = [&](int node) -> std::optional<std::string>& {
@@ -210,17 +214,18 @@ void WriteChain(const Expr& expr, const CodeChain& chain,
                             chain.OddPart(), "u)");
 }
 
-// Code `code` of 8 bits as f32, less `less`.
+// The text of an f32: the code of 8 bits that is the value of node `code`, minus `less`.
 std::string NumberOfCode(const Expr& expr, int code, int less,
                          const std::function<std::string(int)>& input) {
   const auto local = [](int node) { return LocalName(static_cast<uint16_t>(node)); };
   if (const std::optional<CodeChain> chain = ChainTo(expr, code)) {
-    // The sum holds the even part of the zero point, which the code has as a whole.
+    // The sum has only the even part of the zero point, the code has all of it.
     return StrCat(local(chain->round), " - ", FloatText(kWholes - chain->OddPart() + less));
   }
   const ExprNode& n = expr.nodes[static_cast<size_t>(code)];
   const bool is_signed = abi::ComputeDType(n.dtype) == DType::kI8;
-  // An input may lie in a form of its own: WideCode.
+  // The text of an input is used as it is, because epilogues hold inputs as WideCode, which WholeOf
+  // reads directly; the local has been converted to a plain code.
   return StrCat("WholeOf(", n.op == ExprOp::kInput ? input(static_cast<int>(n.imm)) : local(code),
                 ", ", FloatText(0x1p23 + (is_signed ? 128 : 0) + less), ")");
 }
@@ -239,7 +244,7 @@ std::optional<std::string> NumberOf(const Expr& expr, const ExprNode& n,
   return code >= 0 && less ? std::optional(NumberOfCode(expr, code, *less, input)) : std::nullopt;
 }
 
-// Whether all that nodes read of a code is its number.
+// Whether nodes read the value of node `code` only to cast it to f32.
 bool OnlyNumbersOf(const Expr& expr, int code) {
   return std::ranges::all_of(expr.nodes, [&](const ExprNode& n) {
     if (n.op == ExprOp::kCast && n.dtype == DType::kF32) return true;

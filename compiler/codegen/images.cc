@@ -72,7 +72,7 @@ class Builder {
     try {
       for (int t = 1; t < count; ++t) threads.emplace_back([this] { Work(); });
     } catch (const std::exception&) {
-      // No more threads or no memory for them: those that there are do the work.
+      // The system has no more threads, or no memory for them: those that were started do the work.
     }
     Work();
     for (std::thread& t : threads) t.join();

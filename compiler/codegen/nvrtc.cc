@@ -25,7 +25,8 @@ struct Nvrtc::Api {
 
 namespace {
 
-// Contraction would fuse what an expression rounds twice; kernels ask for fmaf where they want it.
+// --fmad=false: contraction would round once where an expression says two roundings. Kernels call
+// fmaf where they want a fused operation.
 constexpr const char* kOptions[] = {"--std=c++17", "--fmad=false",
                                     "--device-as-default-execution-space"};
 
@@ -87,8 +88,9 @@ bool Bind(void* library, const char* name, F& function) {
   return function != nullptr;
 }
 
-// NVRTC opens its built-in declarations by name alone, so the loader must hold them already where
-// they are in no folder that it searches. Where they are not beside NVRTC either, its error names them.
+// NVRTC opens the library of its built-in declarations by name, without a folder. Where that
+// library is in no folder that the loader searches, it has to be loaded already, so this loads the
+// one beside NVRTC. If there is none, NVRTC's error message names the library.
 void OpenBuiltins(const void* symbol, int major, int minor) {
   Dl_info nvrtc{};
   if (dladdr(symbol, &nvrtc) == 0 || nvrtc.dli_fname == nullptr) return;

@@ -6,7 +6,8 @@
 namespace aicf {
 namespace {
 
-// Absent operands have some view, so that code that is not taken compiles.
+// An absent operand (-1) gets the view of input 0, so that device code that names it, in branches
+// that are not taken, compiles.
 std::string OperandName(std::string_view name, int operand) {
   return StrCat("typedef In", operand < 0 ? 0 : operand, " ", name, "View;\nconstexpr int k", name,
                 " = ", operand, ";\n");

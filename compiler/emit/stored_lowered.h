@@ -19,8 +19,8 @@ struct StoredLowered {
 /// One for every entry point, in the file's order; empty for an artifact without the section.
 /// Constants point into the artifact and keep it alive.
 /// REQUIRES: an artifact read with its optional sections.
-/// Errors: kBadArtifact for text that does not parse or verify, a damaged table of constants, or a constant
-/// that is in neither place (schema/README.md: lowered weights, weights).
+/// Errors: kBadArtifact for text that does not parse or verify, a damaged table of constants, or a
+/// constant that is in neither place (schema/README.md: lowered weights, weights).
 Result<std::vector<StoredLowered>> ReadLowered(
     const std::shared_ptr<const schema::Artifact>& artifact);
 

@@ -10,7 +10,7 @@
 namespace aicf {
 
 Result<std::shared_ptr<const FileBytes>> FileBytes::Read(const ModelFile& file) {
-  // The owner first, so that nothing is mapped that nobody would unmap.
+  // The owner is made first, so that no mapping can be left without someone to unmap it.
   std::shared_ptr<FileBytes> bytes(new FileBytes);
   if (file.size > 0) {
     void* const data =

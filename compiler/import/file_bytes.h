@@ -10,9 +10,9 @@
 
 namespace aicf {
 
-/// Page-aligned bytes, unmapped with the last owner. A private copy rather than a mapping of the
-/// file: who changes or truncates the file later does not change what was checked, and cannot end
-/// the process.
+/// Page-aligned bytes, unmapped with the last owner. They are a private copy and not a mapping of
+/// the file: if the file is changed or truncated later, what was checked stays as it is, and the
+/// process does not end.
 class FileBytes {
  public:
   /// Errors: kIo when the file cannot be read or became shorter; kResource when memory does not

@@ -27,7 +27,7 @@ std::string DirectoryOf(const std::string& path) {
 
 Result<std::shared_ptr<onnx::ModelProto>> Parse(const ModelFile& file, const Budgets& budgets) {
   AICF_RETURN_IF_ERROR(CheckParseBudget(file.fd.get(), budgets));
-  // The parser would write to stderr; its refusal is ours to report.
+  // The parser would write errors to stderr; they are reported below.
   const google::protobuf::LogSilencer silence;
   auto model = std::make_shared<onnx::ModelProto>();
   google::protobuf::io::FileInputStream in(file.fd.get());
@@ -42,7 +42,8 @@ Result<std::shared_ptr<onnx::ModelProto>> Parse(const ModelFile& file, const Bud
   return model;
 }
 
-// Strings an artifact could not hold are dropped with a warning: no model depends on them to run.
+// Copies the metadata. Strings that an artifact cannot hold are dropped with a warning, since no
+// model needs them to run.
 void CopyMetadata(const onnx::ModelProto& model, ir::Graph& graph) {
   for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
     if (IsCleanText(entry.key()) && IsCleanText(entry.value()) &&

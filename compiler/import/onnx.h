@@ -17,15 +17,17 @@
 
 namespace aicf {
 
-/// A model as far as it is supported. What is not is left out of the graph: values that nothing
-/// makes stand for the results of such nodes, and for such inputs and initializers.
+/// The part of a model that is supported; the rest is left out of the graph. The results of nodes
+/// that were left out, and inputs and initializers that are not supported, are values that nothing
+/// makes.
 struct PartialModel {
   ir::Graph graph;
   std::vector<ImportGap> gaps;  ///< inputs, initializers, nodes, outputs; each in the model's order
-  std::vector<ir::ValueId> refused_reads;  ///< what nodes that were left out read
+  std::vector<ir::ValueId> refused_reads;  ///< values that nodes which were left out read
   /// Names of all inputs of the model that are not constants, supported or not.
   std::vector<std::string> inputs;
-  /// What the model says of its values' types (value_info and outputs), as in ir::Graph's inputs.
+  /// The types that the model declares for its values (value_info and outputs), in the form of the
+  /// inputs of ir::Graph.
   std::map<std::string, ir::Value, std::less<>> declared;
 };
 
@@ -36,12 +38,12 @@ struct PartialModel {
 Result<ir::Graph> ImportOnnxModel(std::shared_ptr<onnx::ModelProto> model,
                                   const ModelLocation& location, const Budgets& budgets = {});
 
-/// The same for a model that may have gaps. Errors: as above; kUnsupported for what concerns the
-/// model as a whole.
+/// Like ImportOnnxModel, for a model that may have gaps. Errors: as above; kUnsupported for what
+/// concerns the model as a whole.
 Result<PartialModel> ImportOnnxModelPartly(std::shared_ptr<onnx::ModelProto> model,
                                            const ModelLocation& location,
                                            const Budgets& budgets = {});
-/// The same for a file.
+/// Like ImportOnnxModelPartly, for a file.
 Result<PartialModel> ImportOnnxPartly(const std::string& path, const Budgets& budgets = {},
                                       const NamedFiles& files = {});
 

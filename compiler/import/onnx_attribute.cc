@@ -58,7 +58,7 @@ constexpr Kind kKinds[] = {
     {'P', AttributeProto::TYPE_PROTOS, "types"},
 };
 
-// Letters of the fields that hold something.
+// The letters (kKinds) of the fields that hold something.
 std::string FilledKinds(const AttributeProto& a) {
   std::string out;
   const auto add = [&](char letter, bool filled) {
@@ -81,13 +81,14 @@ std::string FilledKinds(const AttributeProto& a) {
   return out;
 }
 
-// The declared kind, or for files that declare none the one kind that is filled.
+// The declared kind or, in files that declare none, the kind of the only field that holds
+// something.
 Result<Kind> KindOfValue(const AttributeProto& a) {
   std::string filled = FilledKinds(a);
   const bool declared = a.has_type() && a.type() != AttributeProto::UNDEFINED;
   for (const Kind& kind : kKinds) {
     if (declared ? kind.type != a.type() : filled != std::string(1, kind.letter)) continue;
-    // Scalars of some writers carry their zero defaults beside the value of the declared kind.
+    // Some writers also set scalar fields to zero, beside the value of the declared kind.
     std::erase_if(filled, [&](char c) {
       return c == kind.letter || (c == 'f' && a.f() == 0) || (c == 'i' && a.i() == 0) ||
              (c == 's' && a.s().empty());
@@ -153,7 +154,7 @@ Result<ir::AttrMap> ImportAttributes(const onnx::NodeProto& node, const TensorSo
   ir::AttrMap out;
   std::string unsupported;
   for (const AttributeProto& a : node.attribute()) {
-    // A type says nothing that the values do not say.
+    // An attribute that holds a type says nothing that the values do not say.
     const std::string_view kinds = KindsOf(op, a.name());
     if (a.name() == "consumed_inputs" || kinds == "g" || kinds == "p") continue;
     auto value = ImportAttribute(op, a, source);

@@ -105,7 +105,7 @@ class Walk {
   bool Delimited(Type type, int depth) {
     uint32_t length = 0;
     if (!in_.ReadVarint32(&length) || length > INT32_MAX) return false;
-    // Packed varints take up to eight bytes for each byte of the file.
+    // Packed numbers may take one byte each in the file, and eight in memory.
     if (type == Type::kNumbers) return Spend(uint64_t{length} * kNumberBytes) && Skip(length);
     if (type == Type::kText) return Spend(kStringBytes) && Skip(length);
     if (!Spend(kMessageBytes)) return false;

@@ -37,7 +37,7 @@ Result<int64_t> CheckOpsets(const onnx::ModelProto& model) {
     opset = import.version();
     found = true;
   }
-  // A model of other domains' ops alone needs none.
+  // A model that has only ops of other domains needs no version of the default domain.
   if (!found && !UsesDefaultDomain(model.graph().node())) return kMaxOpset;
   if (!found)
     return Error(Code::kUnsupported, "opset_import names no version of the ONNX operators");

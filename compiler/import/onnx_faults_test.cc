@@ -198,8 +198,8 @@ TEST(OnnxFaults, Nodes) {
        Code::kUnsupported, "domain \"com.microsoft\""},
       {"a branch is missing", [](auto& m) { m.Node("If", {"x"}, {"z"}, "branch"); },
        Code::kBadModel, "\"If\" node \"branch\": has no then_branch"},
-      {"a body is missing", [](auto& m) { m.Node("Loop", {"x"}, {"z"}, "loop"); },
-       Code::kBadModel, "has no body"},
+      {"a body is missing", [](auto& m) { m.Node("Loop", {"x"}, {"z"}, "loop"); }, Code::kBadModel,
+       "has no body"},
       {"A19 excluded op", [](auto& m) { m.Node("RandomNormal", {}, {"z"}, "noise"); },
        Code::kUnsupported, "draws random numbers"},
   });

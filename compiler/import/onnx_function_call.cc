@@ -98,8 +98,8 @@ Status FunctionCall::BindSignature() {
   return OkStatus();
 }
 
-// A result that no node makes under its name: an input that is passed through, or a value that is
-// two results.
+// Adds an Identity for each result that no node makes under its own name: an input that is passed
+// through, or a value that is two results.
 Status FunctionCall::ForwardOutputs(NodeList& out) {
   for (int i = 0; i < call_.output_size(); ++i) {
     if (call_.output(i).empty()) continue;
@@ -172,8 +172,8 @@ Status FunctionCall::Rename(GraphProto& graph, const Scope& around) {
   return OkStatus();
 }
 
-// Attributes that name one of the function's: what the call gives, or else the default, or else
-// nothing, which is the op's own default.
+// Replaces attributes that refer to one of the function's: by what the call gives, else by the
+// function's default. Without either they are removed, so that the op's own default applies.
 Status FunctionCall::ReplaceReferences(NodeProto& node) {
   google::protobuf::RepeatedPtrField<AttributeProto> out;
   for (AttributeProto& a : *node.mutable_attribute()) {
@@ -192,7 +192,8 @@ Status FunctionCall::ReplaceReferences(NodeProto& node) {
   return OkStatus();
 }
 
-// nullptr: neither given nor with a default.
+// The value of one of the function's attributes; nullptr where the call does not give it and it has
+// no default.
 Result<const AttributeProto*> FunctionCall::Given(const std::string& name) {
   const AttributeProto* found = nullptr;
   const auto by_default = defaults_.find(name);
@@ -204,7 +205,7 @@ Result<const AttributeProto*> FunctionCall::Given(const std::string& name) {
   if (!found->ref_attr_name().empty()) {
     return Error(Code::kBadModel, "attribute ", Quote(name), ": refers to a function's attribute");
   }
-  // Its names would be the caller's, not the function's.
+  // The names in the subgraph would be those of the caller, not of the function.
   if (found->has_g() || found->graphs_size() > 0) {
     return Error(Code::kUnsupported, "attribute ", Quote(name), " passes a subgraph to a function");
   }

@@ -20,8 +20,8 @@ std::string NodeName(const onnx::NodeProto& node);
 class UniqueNames {
  public:
   void Collect(const onnx::GraphProto& graph);
-  /// What the names under a call begin with. Calls may share a name; counting them keeps the names
-  /// of their values apart without a search.
+  /// The prefix of all names under a call. Calls may share a name; counting them keeps the names of
+  /// their values apart without a search.
   std::string Prefix(const onnx::NodeProto& call);
   /// base, base.1, base.2, ...: the first that nothing has.
   std::string Fresh(const std::string& base);
@@ -44,7 +44,7 @@ class FunctionCall {
   Status Make(google::protobuf::RepeatedPtrField<onnx::NodeProto>& out);
 
  private:
-  /// New names of the function's values, or of a subgraph's in it.
+  /// The new names of the values of the function, or of a subgraph in it, by their old names.
   struct Scope {
     const Scope* parent = nullptr;
     std::unordered_map<std::string, std::string> names;
@@ -67,7 +67,7 @@ class FunctionCall {
   uint64_t& bytes_left_;
   const std::string prefix_;
   std::map<std::string, onnx::AttributeProto> defaults_;
-  std::unordered_map<std::string, std::string> results_;  ///< the call's output by the function's
+  std::unordered_map<std::string, std::string> results_;  ///< the call's outputs, by the function's
   Scope top_;
 };
 

@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kMaxCallDepth = 100;
 
-// Fields that came after the schema that the parser is made from; it keeps their bytes.
+// Fields that are newer than the schema from which the parser is made. The parser keeps their bytes
+// as unknown fields.
 constexpr int kNodeOverload = 8;
 constexpr int kFunctionDefaults = 11;
 constexpr int kFunctionOverload = 13;
@@ -53,12 +54,12 @@ void ForEachNode(const NodeList& nodes, const std::function<void(const onnx::Nod
   }
 }
 
-// What a function comes to once everything that it calls is inlined.
+// The size of a function once everything that it calls is inlined.
 struct Size {
   uint64_t nodes = 0, bytes = 0;
-  int depth = 0;  // of calls; 0: not known, for functions in circles
+  int depth = 0;  // nesting of calls; 0: not known, in a circle of calls
 
-  // Saturates: one function more than doubles what a hundred levels may hold.
+  // Saturates: where each function calls another one twice, a hundred levels overflow 64 bits.
   void Add(const Size& callee) {
     constexpr uint64_t kLimit = uint64_t{1} << 60;
     nodes = std::min(nodes + callee.nodes, kLimit);
@@ -86,8 +87,8 @@ Calls CallsOf(const onnx::ModelProto& model, const FunctionTable& table) {
   return calls;
 }
 
-// Peels off functions whose callees are all done, so that neither the depth of the calls nor a
-// circle is a depth of our stack.
+// Takes functions whose callees are all done, one after the other. It does not recurse, so neither
+// deep nor circular calls can exhaust the stack.
 std::vector<Size> InlinedSizes(const Calls& calls) {
   const size_t count = calls.callees.size();
   std::vector<std::vector<int>> callers(count);

@@ -15,14 +15,14 @@
 
 namespace aicf {
 
-/// Version of ONNX's own ops for nodes that came out of a function which imports another version
-/// than the model does.
+/// The version of ONNX's own ops, for nodes that came out of a function which imports another
+/// version than the model does.
 using FunctionOpsets = std::unordered_map<const onnx::NodeProto*, int64_t>;
 
-/// What inlining may add to a model beside Budget::kNodes: functions that call others twice double
-/// with every level.
+/// What inlining may add to a model, in addition to the limit Budget::kNodes: functions that call
+/// others twice double the size with every level.
 inline constexpr uint64_t kMaxInlinedBytes = uint64_t{1} << 30;
-/// Of names and of attributes that calls pass.
+/// Limit of what inlining may copy of names, and of attributes that calls pass.
 inline constexpr uint64_t kMaxCopiedBytes = uint64_t{256} << 20;
 
 class FunctionTable {
@@ -31,10 +31,10 @@ class FunctionTable {
   /// more than 100 deep; kResource when inlining all calls would pass the limits above.
   static Result<FunctionTable> Build(const onnx::ModelProto& model, const Budgets& budgets = {});
 
-  /// The function that the node calls, or nullptr. A function of the model stands before an op of
-  /// the same name: its body says exactly what is meant.
+  /// The function that the node calls, or nullptr. A function of the model takes precedence over an
+  /// op of the same name, since its body says exactly what is meant.
   const onnx::FunctionProto* Find(const onnx::NodeProto& node) const;
-  /// The same as a position among the model's functions; -1.
+  /// The position of that function among the model's functions, or -1.
   int IndexOf(const onnx::NodeProto& node) const;
 
  private:

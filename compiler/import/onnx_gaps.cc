@@ -19,7 +19,7 @@ Status RefuseGaps(const std::vector<ImportGap>& gaps) {
   if (gaps.size() > kListed) list += StrCat("; and ", gaps.size() - kListed, " more");
   const bool nodes = std::ranges::all_of(
       gaps, [](const ImportGap& gap) { return gap.where == ImportGap::Where::kNode; });
-  // A list is no name: it may be long.
+  // Error() would abridge the list as if it were a long name.
   return Status(Code::kUnsupported, StrCat(gaps.size(), nodes ? " nodes" : " parts of the model",
                                            " are not supported: ", list));
 }

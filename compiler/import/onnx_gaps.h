@@ -11,8 +11,8 @@ namespace aicf {
 struct ImportGap {
   enum class Where : uint8_t { kInput, kInitializer, kNode, kOutput };
   Where where = Where::kNode;
-  /// Inputs (kInput) or nodes of the imported graph in front of it: its place in graph order. A
-  /// node of a subgraph has the place of the node that holds the subgraph.
+  /// The place in graph order: how many inputs (kInput) or nodes of the imported graph are in front
+  /// of it. A node of a subgraph has the place of the node that holds the subgraph.
   size_t place = 0;
   std::string op;       ///< kNode: with its domain in front
   std::string label;    ///< "input \"x\"", "\"Frob\" node \"one\""
@@ -20,8 +20,8 @@ struct ImportGap {
   std::string problem;  ///< the rest of the sentence
 };
 
-/// kUnsupported, naming all of them (up to a number that a person still reads). REQUIRES: at least
-/// one.
+/// An error kUnsupported that names all gaps, up to a number that a person still reads. REQUIRES:
+/// at least one gap.
 Status RefuseGaps(const std::vector<ImportGap>& gaps);
 
 }  // namespace aicf

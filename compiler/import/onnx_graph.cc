@@ -14,10 +14,11 @@
 namespace aicf {
 namespace {
 
-/// Subgraphs inside subgraphs; exporters nest two or three.
+/// How deep subgraphs may lie in each other; exporters nest two or three.
 constexpr int kMaxSubgraphDepth = 32;
 
-// Every name travels into the artifact, which holds text, and loops put names in front of names.
+// Every name goes into the artifact, which holds text. Names are limited because loops put further
+// names in front of them.
 constexpr size_t kMaxSourceNameBytes = 16384;
 
 Status CheckName(std::string_view name) {
@@ -62,7 +63,7 @@ Status OnnxGraphImporter::NoteNodeGap(const onnx::NodeProto& node, const Status&
   const std::string label =
       StrCat(node.op_type().empty() ? "" : Quote(node.op_type()), " node ", Quote(name));
   if (status.code() != Code::kUnsupported) return status.WithContext(label);
-  // Its outputs stay declared, so that the nodes after it can be examined too.
+  // The outputs of the node stay declared, so that the nodes after it can be examined too.
   shared_.gaps.push_back(
       {ImportGap::Where::kNode, Place(), QualifiedOp(node), label, name, status.message()});
   return OkStatus();
@@ -157,7 +158,7 @@ Status OnnxGraphImporter::FindProducers() {
   return OkStatus();
 }
 
-// Names that subgraphs read count too: they may be of this graph.
+// Collects the names that are read. Those that subgraphs read count too: they may be of this graph.
 void OnnxGraphImporter::CollectReads(const onnx::GraphProto& graph, int depth) {
   for (const auto& info : graph.output()) read_.insert(info.name());
   for (const onnx::NodeProto& node : graph.node()) {
@@ -218,7 +219,8 @@ Result<ir::Body> OnnxGraphImporter::ImportBody(const onnx::AttributeProto& attri
   return body;
 }
 
-// Before the node's outputs get their names: a subgraph must not read what the node itself makes.
+// Called before the outputs of the node get their names, since a subgraph must not read what the
+// node itself makes.
 Status OnnxGraphImporter::ImportBodies(const onnx::NodeProto& proto, ir::Node& node) {
   for (const onnx::AttributeProto& a : proto.attribute()) {
     if (!IsBodyAttribute(node.op, a.name())) continue;
@@ -306,7 +308,7 @@ Status OnnxGraphImporter::ImportNode(const onnx::NodeProto& proto, ir::Node& nod
   }
   const Status status = RewriteToNewest(rewrite);
   if (!status.ok()) {
-    node = std::move(rewrite.node);  // for what it reads
+    node = std::move(rewrite.node);  // NoteReads needs its inputs
     return status;
   }
   graph_.nodes.push_back(std::move(rewrite.node));
@@ -326,7 +328,7 @@ Status OnnxGraphImporter::AddNode(int index) {
     const Status bound = BindOutputs(proto, node);
     if (!bound.ok()) status = bound;
   }
-  // A node whose subgraphs have gaps is one itself, and those have been noted.
+  // A node whose subgraphs have gaps is left out as well; the gaps have been noted.
   if (status.ok() && shared_.gaps.size() == gaps) status = ImportNode(proto, node);
   if (!status.ok()) AICF_RETURN_IF_ERROR(NoteNodeGap(proto, status));
   if (shared_.gaps.size() > gaps && parent_ == nullptr) NoteReads(node);

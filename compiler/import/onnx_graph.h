@@ -22,7 +22,7 @@ struct OnnxImport {
   FunctionOpsets function_opsets;
   TensorSource source;
   std::vector<ImportGap> gaps;
-  std::vector<ir::ValueId> refused_reads;  ///< of the outermost graph's nodes with gaps
+  std::vector<ir::ValueId> refused_reads;  ///< read by nodes of the outermost graph that have gaps
 };
 
 class OnnxGraphImporter {
@@ -35,8 +35,9 @@ class OnnxGraphImporter {
         parent_(parent),
         depth_(parent == nullptr ? 0 : parent->depth_ + 1) {}
 
-  /// What is not supported is left out and noted in shared.gaps: such a node's outputs, inputs and
-  /// initializers are then values that nothing makes. REQUIRES: called once.
+  /// Imports the graph. What is not supported is left out and noted in shared.gaps: the outputs of
+  /// such nodes, and such inputs and initializers, are then values that nothing makes. REQUIRES:
+  /// called once.
   Result<ir::Graph> Run();
 
  private:

@@ -17,7 +17,7 @@ using onnx::FunctionProto;
 using onnx::NodeProto;
 using Nodes = std::vector<std::unique_ptr<NodeProto>>;
 
-// Nodes move by pointer, which the opsets of functions are keyed by.
+// Takes the nodes out of a list. They move by pointer, because FunctionOpsets is keyed by pointer.
 Nodes Take(NodeList& list) {
   std::vector<NodeProto*> raw(list.size());
   list.ExtractSubrange(0, list.size(), raw.data());
@@ -43,8 +43,8 @@ class Inliner {
     names_.Collect(model.graph());
   }
 
-  // `opset`: of the function that the nodes come from, or the model's. Calls nest at most as deep
-  // as the table allows.
+  // Replaces the calls among the nodes. `opset` is that of the function that the nodes come from,
+  // or that of the model. The recursion is as deep as calls nest, which the table limits.
   Status Expand(NodeList& nodes, int64_t opset) {
     for (std::unique_ptr<NodeProto>& node : Take(nodes)) {
       if (const FunctionProto* function = table_.Find(*node)) {

@@ -31,7 +31,8 @@ Status IntsToInput(NodeRewrite& r, std::string_view key, size_t input) {
   return OkStatus();
 }
 
-// A scalar in the dtype of input 0, which is not known yet.
+// Makes a scalar attribute an input. Its dtype is that of input 0, which is not known yet, so shape
+// inference sets it (kLegacyScalars).
 Status ScalarToInput(NodeRewrite& r, std::string_view key, size_t input) {
   const auto value = Take<double>(r, key);
   if (!value) return OkStatus();

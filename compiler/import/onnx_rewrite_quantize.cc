@@ -5,7 +5,7 @@
 namespace aicf {
 namespace {
 
-// An element type by its number; 0 stands for none.
+// Replaces the number of an element type by its name; 0 stands for none and is removed.
 Status NameType(NodeRewrite& r, std::string_view key) {
   const auto it = r.node.attrs.find(key);
   if (it == r.node.attrs.end()) return OkStatus();

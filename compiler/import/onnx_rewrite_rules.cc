@@ -91,7 +91,7 @@ Status ResizeForms(NodeRewrite& r) {
       r.node.Int("antialias", 0) != 0 && r.node.Str("mode", "nearest") != "nearest";
   if (crops || antialias) r.node.op = "ResizeGeneral";
   if (r.opset >= 11) return OkStatus();
-  // (x, scales), and one coordinate rule.
+  // Opset 10 has the inputs (x, scales), and a single rule for coordinates.
   if (r.node.inputs.size() != 2)
     return Error(Code::kBadModel, "has ", r.node.inputs.size(), " inputs");
   r.node.inputs = {r.node.inputs[0], ir::kNoValue, r.node.inputs[1]};
@@ -132,7 +132,7 @@ Status BatchNormForms(NodeRewrite& r) {
   return OkStatus();
 }
 
-// The values that say whether it trains may be bound later.
+// Whether a Dropout trains is decided later, since the values that say so may still be bound.
 Status DropoutForms(NodeRewrite& r) {
   if (r.opset < 7 && r.node.Int("is_test", 0) == 0) return Unsupported("training (is_test is 0)");
   if (r.opset < 10 && r.OutputUsed(1)) return Unsupported("the mask output of opset ", r.opset);
@@ -156,7 +156,7 @@ Status MaxPoolForms(NodeRewrite& r) {
   return OkStatus();
 }
 
-// The axis was an attribute, and the second one by default.
+// Before opset 20 the axis was an attribute, by default the second axis.
 Status OldDft(NodeRewrite& r) {
   if (r.opset >= 20) return OkStatus();
   r.SetInput(2, r.AddInts("axis", {r.node.Int("axis", 1)}));

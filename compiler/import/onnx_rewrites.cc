@@ -91,7 +91,7 @@ Status CheckInputs(const ir::Node& node, int min_inputs, int max_inputs) {
                                           : StrCat(min_inputs, " to ", max_inputs));
   }
   for (int i = 0; i < count; ++i) {
-    // Of a list that may be empty (Loop, Scan), every item is optional.
+    // In a list of inputs that may be empty (Loop, Scan), every one is optional.
     const bool optional = max_inputs >= 0 ? i >= min_inputs : min_inputs == 0;
     if (node.inputs[i] == ir::kNoValue && !optional) {
       return Error(Code::kBadModel, "input ", i, " is absent, but required");
@@ -100,7 +100,7 @@ Status CheckInputs(const ir::Node& node, int min_inputs, int max_inputs) {
   return OkStatus();
 }
 
-// Outputs that the IR's op has not are dropped when nothing reads them.
+// Drops outputs that the op does not have in the IR. An error where something reads one.
 Status TrimOutputs(NodeRewrite& r, int outputs) {
   ir::Node& node = r.node;
   const size_t keep = outputs < 0 ? node.outputs.size() : static_cast<size_t>(outputs);

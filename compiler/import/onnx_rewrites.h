@@ -35,16 +35,15 @@ struct NodeRewrite {
   bool HasInput(size_t i) const { return node.input(i) != ir::kNoValue; }
 };
 
-/// True when importing the op is possible: a row of ops.def, or one that is rewritten into such
-/// rows.
+/// True when the op can be imported: it is a row of ops.def, or it is rewritten into such rows.
 bool CanImport(const std::string& op);
 
-/// Every such op of a model file, with its domain in front, sorted; names that only passes use are
-/// left out.
+/// All ops of model files that can be imported, with their domain in front, sorted; names that only
+/// passes use are left out.
 std::vector<std::string> ImportableOps();
 
-/// Makes rewrite.node the newest form. Errors: kBadModel for a form that no opset has; kUnsupported
-/// for forms that aicf has not (training, outputs that are not computed).
+/// Brings rewrite.node into the newest form. Errors: kBadModel for a form that no opset has;
+/// kUnsupported for forms that aicf does not have (training, outputs that are not computed).
 Status RewriteToNewest(NodeRewrite& rewrite);
 
 }  // namespace aicf

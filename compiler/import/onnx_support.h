@@ -1,4 +1,5 @@
-/// What of ONNX is supported, as data: the op tables, and the ops left out with the reason for each.
+/// What is supported of ONNX, as data: the op tables, and the ops that are left out with the reason
+/// for each.
 #pragma once
 
 #include <string>

@@ -14,8 +14,7 @@ TEST(OnnxSupport, TheDocumentIsWhatTheTablesSay) {
   std::ifstream file(AICF_SOURCE_DIR "/docs/onnx.md");
   std::stringstream text;
   text << file.rdbuf();
-  EXPECT_EQ(text.str(), OnnxSupportMarkdown())
-      << "run: aicf-compile --list-ops > docs/onnx.md";
+  EXPECT_EQ(text.str(), OnnxSupportMarkdown()) << "run: aicf-compile --list-ops > docs/onnx.md";
 }
 
 TEST(OnnxSupport, NothingIsBothSupportedAndExcluded) {

@@ -83,7 +83,7 @@ Result<ir::Tensor> FromInt32(const onnx::TensorProto& t, DType dtype, const Dims
   });
 }
 
-// Elements of a byte of raw data; the first one has the low bits.
+// How many elements a byte of raw data holds; the first one has the low bits.
 int ElementsPerByte(DType dtype) {
   switch (dtype) {
     case DType::kI4:
@@ -98,7 +98,7 @@ int ElementsPerByte(DType dtype) {
   }
 }
 
-// One element per byte, signed ones extended. REQUIRES: enough bytes.
+// Unpacks elements to one per byte; the sign of signed ones is extended. REQUIRES: enough bytes.
 ir::Tensor Unpacked(DType dtype, const Dims& shape, std::span<const std::byte> packed) {
   const int per_byte = ElementsPerByte(dtype), bits = 8 / per_byte;
   const unsigned sign = KindOf(dtype) == DTypeKind::kSigned ? 1u << (bits - 1) : 0u;

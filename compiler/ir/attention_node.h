@@ -1,8 +1,8 @@
 /// aicf.Attention: attention as one node, for every form in which models write it.
 ///
-/// Its meaning is that of abi::AttentionAttrs (kernels/abi/attrs.h): softmax over
-/// the keys of score(scale * q k^T), where a key is visible, times v. Passes see operands and a
-/// score expression; how a target computes it is decided after lowering.
+/// Its meaning is that of abi::AttentionAttrs (kernels/abi/attrs.h): softmax over the keys of
+/// score(scale * q k^T), where a key is visible, times v. Passes see operands and a score
+/// expression; how a target computes it is decided after lowering.
 #pragma once
 
 #include <string_view>
@@ -36,12 +36,12 @@ struct AttentionForm {
   abi::Expr score;            ///< empty: the scaled product
 };
 
-/// Errors: kBadModel for an attribute that cannot be.
+/// Reads the attributes of the node. Errors: kBadModel for one with an impossible value.
 Result<AttentionForm> ReadAttention(const Node& node);
-/// The attributes that say it.
+/// The attributes that express this form.
 AttrMap AttentionAttributes(const AttentionForm& form);
 
-/// [B, Hq, Tq, Tk]. REQUIRES: operands as above.
+/// The shape of the scores, [B, Hq, Tq, Tk]. REQUIRES: operands as above.
 Dims AttentionDomain(const Graph& graph, const Node& node);
 
 }  // namespace aicf::ir

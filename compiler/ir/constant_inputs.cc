@@ -17,7 +17,7 @@ constexpr uint32_t Inputs(std::initializer_list<int> list) {
   return bits;
 }
 
-// Ops without a row take every input at run time.
+// Ops without a row need no constant input: a run may compute all of them.
 constexpr ConstantRow kConstantInputs[] = {
     {"AffineGrid", Inputs({1})},
     {"BlackmanWindow", Inputs({0})},
@@ -70,7 +70,8 @@ bool StacksResults(const Node& node, const Body& body) {
 
 std::vector<bool> NeededValues(const Graph& graph, std::vector<bool> needed);
 
-// What a body's nodes need of the values around it. Its formal inputs are the node's, in order.
+// Adds the values around a body that its nodes need to be constant. The formal inputs of the body
+// are the node's inputs, in order.
 void AddBody(const Node& node, const Body& body, bool wanted, std::vector<bool>& needed) {
   const Graph& inner = *body.graph;
   std::vector<bool> inside(inner.values.size(), false);
@@ -89,7 +90,8 @@ void AddBody(const Node& node, const Body& body, bool wanted, std::vector<bool>&
   }
 }
 
-// Backwards: a node's inputs are needed when its result is, or by its own rule.
+// Walks the nodes backwards: an input is needed where a result of its node is needed, or where the
+// op itself needs it (NeedsConstant).
 std::vector<bool> NeededValues(const Graph& graph, std::vector<bool> needed) {
   for (size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];

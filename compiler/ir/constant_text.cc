@@ -10,7 +10,7 @@
 namespace aicf::ir {
 namespace {
 
-// Nothing larger is made from a text without its data.
+// Most bytes of a constant in a text: a constant whose data is not available is made of zeros.
 constexpr int64_t kMaxZeroBytes = int64_t{1} << 32;
 
 void Append(std::vector<std::byte>& out, const void* value, size_t bytes) {
@@ -58,7 +58,7 @@ Result<Tensor> ParseElements(Scanner& in, DType dtype, const Dims& shape) {
 }
 
 Result<std::string> ParseHash(Scanner& in) {
-  // A hash may start with a digit, which no word does.
+  // The hash is read digit by digit: it may start with a digit, which no word does.
   std::string hash;
   constexpr std::string_view kDigits = "0123456789abcdef";
   while (hash.size() < 32) {

@@ -15,7 +15,8 @@ struct Axis {
   friend bool operator==(const Axis&, const Axis&) = default;
 };
 
-// A set of elements: rising strides from `offset`, axes from the outermost, runs merged.
+// A set of elements: `offset` is the first one, strides are not negative, axes go from the
+// outermost to the innermost, and axes that form one run are merged.
 struct Block {
   int64_t offset = 0;
   std::vector<Axis> axes;
@@ -54,8 +55,8 @@ bool ShareOuterAxis(std::span<const Block> blocks, int64_t length) {
   return blocks[0].axes[0].stride * blocks[0].axes[0].extent == length;
 }
 
-// Whether the blocks tile [begin, begin + length): all repeat along one outer axis, or they split
-// into groups that follow each other.
+// Whether the blocks tile [begin, begin + length). They do if all repeat along one outer axis and
+// tile its period, or if they split into groups that follow each other and tile a part each.
 bool Tile(std::span<Block> blocks, int64_t begin, int64_t length) {
   if (blocks.empty()) return length == 0;
   if (blocks.size() == 1 && blocks[0].axes.empty()) return length == 1 && blocks[0].offset == begin;

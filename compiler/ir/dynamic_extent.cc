@@ -15,8 +15,8 @@ Status LowerElementwise(LowerContext& ctx, const ir::Node& node);
 namespace aicf::ir {
 namespace {
 
-/// One counted input of a node. A rule gives the axis of the node's outputs that is counted alike;
-/// nullopt where the op would mix positions.
+/// One counted input of a node. A rule gives the axis of the node's outputs that has the same
+/// count; nullopt where the op would mix positions.
 struct Use {
   const Graph& graph;
   const Node& node;
@@ -33,7 +33,7 @@ using Rule = MaybeAxis (*)(const Use&);
 
 MaybeAxis Same(const Use& u) { return u.axis; }
 
-// Aligned at the right; the result must not be longer than the counted operand.
+// Shapes are aligned at the right. The result must have the extent of the counted operand.
 MaybeAxis Broadcast(const Use& u) {
   const int axis = u.axis + u.Out().rank() - u.In().rank();
   return axis >= 0 && u.Out()[axis] == u.extent() ? MaybeAxis(axis) : std::nullopt;
@@ -46,7 +46,8 @@ MaybeAxis Transposed(const Use& u) {
   return at == perm->end() ? std::nullopt : MaybeAxis(static_cast<int>(at - perm->begin()));
 }
 
-// The axis stays one of the result's: the same extent after as many elements.
+// The axis is still there if the result has an axis of the same extent with as many elements in
+// front of it.
 MaybeAxis Reshaped(const Use& u) {
   int64_t before = 1;
   for (int d = 0; d < u.axis; ++d) before *= u.In()[d];
@@ -80,7 +81,7 @@ MaybeAxis Unsqueezed(const Use& u) {
   return axis;
 }
 
-// Indices may be counted anywhere; data along the axes that are not gathered.
+// Indices may be counted along any axis, data along the axes that are not gathered.
 MaybeAxis Gathered(const Use& u) {
   const Result<int> axis = NormalizeAxis(u.node.Int("axis", 0), u.Shape(0).rank());
   if (!axis.ok()) return std::nullopt;
@@ -97,7 +98,7 @@ MaybeAxis GatheredPoints(const Use& u) {
                                                                          : std::nullopt;
 }
 
-// A window over all positions, in their order.
+// The slice has to take all positions of the axis, in their order.
 MaybeAxis Sliced(const Use& u) {
   const Result<SliceSpec> spec = ResolveSlice(u.graph, u.node);
   const bool whole = u.input == 0 && spec.ok() && spec->starts[u.axis] == 0 &&
@@ -105,13 +106,15 @@ MaybeAxis Sliced(const Use& u) {
   return whole ? MaybeAxis(u.axis) : std::nullopt;
 }
 
-// Every part is counted alike (Visit compares them), and they are put beside each other.
+// All parts have the same count (Visit compares them) and are put beside each other, along another
+// axis.
 MaybeAxis Concatenated(const Use& u) {
   const Result<int> axis = NormalizeAxis(u.node.Int("axis", 0), u.In().rank());
   return axis.ok() && *axis != u.axis ? MaybeAxis(u.axis) : std::nullopt;
 }
 
-// The attribute `axis` names the axis that is mixed; the others stay. `fallback`: its default.
+// For ops that mix positions along the axis that the attribute `axis` names (`fallback`: its
+// default), and along no other axis.
 MaybeAxis AcrossAxis(const Use& u, int64_t fallback) {
   const Result<int> axis = NormalizeAxis(u.node.Int("axis", fallback), u.In().rank());
   return u.input == 0 && axis.ok() && *axis != u.axis ? MaybeAxis(u.axis) : std::nullopt;
@@ -138,7 +141,8 @@ MaybeAxis ReducedArg(const Use& u) {
   return axis.ok() ? Reduced(u, {*axis}) : std::nullopt;
 }
 
-// Sums over what came before: positions beyond the count change none within it.
+// A running sum reads only what comes before a position, so positions beyond the count change none
+// within it.
 MaybeAxis Scanned(const Use& u) {
   const Result<int> axis = ResolveScanAxis(u.graph, u.node);
   if (u.input != 0 || !axis.ok()) return std::nullopt;
@@ -146,7 +150,7 @@ MaybeAxis Scanned(const Use& u) {
   return *axis != u.axis || !reverse ? MaybeAxis(u.axis) : std::nullopt;
 }
 
-// Rows of A, columns of B, or the batch of one of them.
+// Rows of A, columns of B, or the batch of one of them may be counted.
 MaybeAxis Multiplied(const Use& u) {
   const int rank = u.In().rank();
   if (rank == 1) return std::nullopt;
@@ -160,7 +164,7 @@ MaybeAxis GemmRows(const Use& u) {
   return rows ? MaybeAxis(0) : std::nullopt;
 }
 
-// Normalises over all axes from `axis` on.
+// For ops that normalise over all axes from `axis` on: an axis in front of it may be counted.
 MaybeAxis BeforeAxis(const Use& u) {
   const Result<int> axis = NormalizeAxis(u.node.Int("axis", -1), u.In().rank());
   return u.input == 0 && axis.ok() && u.axis < *axis ? MaybeAxis(u.axis) : std::nullopt;
@@ -168,7 +172,8 @@ MaybeAxis BeforeAxis(const Use& u) {
 
 MaybeAxis Batch(const Use& u) { return u.input == 0 && u.axis == 0 ? MaybeAxis(0) : std::nullopt; }
 
-// Requests, and rows of queries. Score operands are aligned with them at the right.
+// Requests and rows of queries may be counted. Operands of the score are aligned with
+// [B, Hq, Tq, Tk] at the right.
 MaybeAxis Attended(const Use& u) {
   const bool operand = u.input >= kAttentionOperands;
   const int axis = operand ? u.axis + 4 - u.In().rank() : u.axis;
@@ -176,21 +181,23 @@ MaybeAxis Attended(const Use& u) {
   return (axis == 0 || rows) && u.Out()[axis] == u.extent() ? MaybeAxis(axis) : std::nullopt;
 }
 
-// Boxes and their batch indices: one result each.
+// Boxes and their batch indices may be counted, since each gives one result.
 MaybeAxis PerBox(const Use& u) { return u.input > 0 && u.axis == 0 ? MaybeAxis(0) : std::nullopt; }
 
-/// Whether an input that is not counted goes with a result that is; here Use::axis is the result's.
+/// Whether an input that is not counted may stand beside a counted one; here Use::axis is the axis
+/// of the result that is counted.
 using Partner = bool (*)(const Use&);
 
-// Aligned at the right, it repeats along the counted axis.
+// The input, aligned at the right, has to repeat along the counted axis.
 bool Repeats(const Use& u) {
   const int axis = u.axis + u.In().rank() - u.Out().rank();
   return axis < 0 || u.In()[axis] == 1;
 }
-// The last two axes are the product's own.
+// The last two axes belong to the product itself, so that only the batch has to repeat.
 bool RepeatsBatch(const Use& u) { return u.axis >= u.Out().rank() - 2 || Repeats(u); }
 bool RepeatsAddend(const Use& u) { return u.input != 2 || Repeats(u); }
-// What is not counted along the requests repeats; along the rows, what has rows does.
+// Along the requests, every input that is not counted has to repeat. Along the rows, only inputs
+// that have rows do: queries and operands of the score.
 bool RepeatsScores(const Use& u) {
   if (u.axis != 0 && u.input != kAttentionQ && u.input < kAttentionOperands) return true;
   const int axis = u.input < kAttentionOperands ? u.axis : u.axis + u.In().rank() - 4;
@@ -207,7 +214,7 @@ struct OpRule {
 
 constexpr OpRule kElementwise = {"", Broadcast, Repeats};
 
-// Elementwise ops need no row. An op without one is refused.
+// Elementwise ops need no row. All other ops without a row are refused.
 constexpr OpRule kOpRules[] = {
     {kAttention, Attended, RepeatsScores},
     {"ArgMax", ReducedArg},

@@ -12,8 +12,9 @@
 namespace aicf::ir {
 namespace {
 
-// Which names were seen, of as many as are said at the start. The graph is verified after every
-// pass: a table without memory for each name takes a third of what a set takes.
+// The names that were seen, of as many values as are given at the start. The graph is verified
+// after every pass: this table, without memory for each name, takes a third of the time that a set
+// takes.
 class NameTable {
  public:
   explicit NameTable(const std::vector<Value>& values)
@@ -149,8 +150,8 @@ struct Type {
   Dims shape;
 };
 
-// Infers nodes again and compares. What inference writes are its outputs' types, which are there
-// already where the graph is right; where it is not, they are put back.
+// Infers nodes again and compares. Inference writes the types of a node's outputs into the graph.
+// Where the graph is right, these are there already; where it is not, the old ones are put back.
 class Inference {
  public:
   explicit Inference(Graph& graph) : g_(graph) {}

@@ -5,9 +5,9 @@
 ///   ...                                     nodes that read go, s and whatever is around the loop
 ///   (last, t...) = aicf.LoopEnd(go, s..., go', s'...) {id=1}
 ///
-/// s is s0 in the first trip and s' of the trip before in the others; t is what s would be in the
-/// next one. Dtype and shape stay. What is made between the two nodes is used between them only.
-/// Loops nest; each has an id of its own, so that no two of them look alike.
+/// In the first trip s is s0, in the others it is s' of the trip before; t is what s would be in
+/// the next trip. Dtype and shape do not change. Values made between the two nodes are used only
+/// between them. Loops nest; each has an id of its own, so that no two of them look alike.
 #pragma once
 
 #include <string_view>
@@ -21,8 +21,8 @@ namespace aicf::ir {
 inline constexpr std::string_view kLoopBegin = "aicf.LoopBegin";
 inline constexpr std::string_view kLoopEnd = "aicf.LoopEnd";
 
-/// By node: the id of the innermost loop around it, to which its first and last node belong, too;
-/// -1 outside. REQUIRES: CheckLoops holds.
+/// For each node, the id of the innermost loop around it; -1 outside of loops. The first and the
+/// last node of a loop belong to it. REQUIRES: CheckLoops holds.
 std::vector<int64_t> LoopIds(const Graph& graph);
 
 /// What Verify(graph) and CheckLoops return for a graph that breaks a rule.

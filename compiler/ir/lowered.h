@@ -22,7 +22,7 @@ struct LoweredBuffer {
   Tensor constant;  ///< role kConstant: its data, dense in `shape`
 };
 
-/// Of the whole buffer, dense. REQUIRES: a shape whose elements can be counted.
+/// Bytes of the whole buffer, which is dense. REQUIRES: a shape whose elements can be counted.
 inline size_t BytesOf(const LoweredBuffer& buffer) {
   return static_cast<size_t>(*ElementCount(buffer.shape) * DTypeBytes(buffer.dtype));
 }
@@ -47,10 +47,10 @@ struct LoweredLoop {
   int32_t parent = kNoLoop;  ///< the loop directly around this one; comes before it in the list
 };
 
-/// A state: `past` is its value before a replay, `present` the one after it, which the next replay
-/// begins with. Both have one dtype and shape. Until update-states they are an input and an output;
-/// from then on both have role kState, the one is never written, and the other one is written in
-/// full and takes the first one's place.
+/// A state: `past` is its value before a replay, `present` the one after it, with which the next
+/// replay begins. Both have the same dtype and shape. Until the pass update-states they are an
+/// input and an output. From then on both have role kState: `past` is never written, and `present`
+/// is written in full and takes the place of `past`.
 struct LoweredState {
   BufferId past = 0;
   BufferId present = 0;
@@ -59,9 +59,10 @@ struct LoweredState {
 /// Steps are in execution order; buffers not referenced by a step, input or output list are
 /// dropped. A temp or output buffer may be written by several steps, each its own disjoint part
 /// (concatenation); a step reads only elements that an earlier step wrote and no later one writes.
-/// The steps of a loop, and of those inside it, follow each other. A carried buffer is written in
-/// full in front of its loop and changes inside: a read of it means what the last write before it
-/// left. What a loop writes is not read outside, unless it is carried: the loop may make no trip.
+/// The steps of a loop, and of the loops inside it, follow each other. A carried buffer is written
+/// in full in front of its loop and changes inside: a read gives what the last write before it
+/// left. What a loop writes is not read outside unless it is carried, because the loop may make no
+/// trip.
 struct Lowered {
   std::string name;
   std::vector<LoweredBuffer> buffers;

@@ -40,7 +40,7 @@ class Walk {
   struct State {
     std::vector<abi::View> writes;  // of a carried buffer, until it is whole
     bool written = false, whole = false;
-    int home = LoopTree::kNone;  // carried: loop of the first write; else: of the innermost write
+    int home = LoopTree::kNone;  // loop of the first write if carried, else of the innermost
   };
 
   bool Changes(const schema::Loop& loop) const {
@@ -75,7 +75,7 @@ class Walk {
   Status Write(BufferId b, const abi::View& view, int loop) {
     State& state = states_[b];
     if (!IsCarried(b)) {
-      // The parts of one buffer may be written by a loop and by what is around it.
+      // Some parts of a buffer may be written by a loop, and others by steps around it.
       if (!loops_.Contains(loop, state.home)) AICF_RETURN_IF_ERROR(CheckReach(b, loop));
       if (loops_.Contains(state.home, loop)) state.home = loop;
       return OkStatus();
@@ -113,7 +113,7 @@ class Walk {
 Status CheckCarried(const Lowered& lowered, const LoopTree& loops) {
   const auto carried = [](const LoweredBuffer& b) { return b.role == schema::Role::kCarried; };
   const bool loopless = lowered.loops.empty() && std::ranges::none_of(lowered.buffers, carried);
-  if (loopless) return OkStatus();  // everything is in one place, and nothing there changes
+  if (loopless) return OkStatus();  // no loop can be left, and no buffer changes
   return Walk(lowered, loops).Run();
 }
 

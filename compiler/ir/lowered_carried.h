@@ -7,10 +7,10 @@
 
 namespace aicf::ir {
 
-/// A carried buffer is whole before it is read or changed, and stays inside the loops in which its
-/// first write stands; a loop's condition is whole before the loop, which writes it; what a loop
-/// writes is used inside. REQUIRES: buffers and views in range; `loops` is LoopsOf(lowered).
-/// Errors: kInternal.
+/// A carried buffer is written in full before it is read or changed, and is used only in the loop
+/// of its first write and the loops inside it. The condition of a loop is written in full before
+/// the loop, which writes it as well. What a loop writes is used inside it only. REQUIRES: buffers
+/// and views in range; `loops` is LoopsOf(lowered). Errors: kInternal.
 Status CheckCarried(const Lowered& lowered, const schema::LoopTree& loops);
 
 }  // namespace aicf::ir

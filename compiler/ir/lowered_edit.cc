@@ -136,7 +136,8 @@ void StepEditor::Finish() {
   DropUnusedBuffers(lowered_);
 }
 
-// Steps are large, and there may be a million: where none was added, they stay in their memory.
+// Removes erased steps where none was added. Steps are large, and there may be a million, so they
+// stay in their memory.
 void StepEditor::CloseGaps() {
   std::vector<LoweredStep>& steps = lowered_.steps;
   size_t kept = 0;

@@ -14,8 +14,8 @@ namespace aicf::ir {
 /// Removes buffers that no step and no signature names, and renumbers the rest in order.
 void DropUnusedBuffers(Lowered& lowered);
 
-/// Numbers of steps, ascending, each once. Most lists have one step, which needs no memory of its
-/// own: an editor has two lists for every buffer.
+/// Numbers of steps, ascending, each once. Most lists have a single step, which needs no memory of
+/// its own: an editor has two lists for every buffer.
 class StepList {
  public:
   const int* begin() const { return several_ ? several_->data() : &one_; }
@@ -53,7 +53,7 @@ class StepEditor {
   const LoweredBuffer& buffer(BufferId b) const { return lowered_.buffers[b]; }
   Lowered& lowered() { return lowered_; }
 
-  /// Steps, ascending, each once. A guard is a read.
+  /// The steps that read (write) the buffer, ascending, each once. A guard is a read.
   const StepList& readers(BufferId b) const { return readers_[b]; }
   const StepList& writers(BufferId b) const { return writers_[b]; }
   /// The one step that writes the buffer, or -1.
@@ -61,16 +61,17 @@ class StepEditor {
   /// The one step that reads the buffer, or -1.
   int OnlyReader(BufferId b) const { return readers_[b].size() == 1 ? readers_[b][0] : -1; }
 
-  /// Whether a read of the buffer may give another value at step `to` than at `from`, an earlier
-  /// step that reads it: it is carried, and is written up to there, or other trips read it there.
+  /// Whether a read of the buffer may give another value at step `to` than at the earlier step
+  /// `from`, which reads it. True only for a carried buffer: where a step after `from`, up to `to`,
+  /// writes it, or where `to` is in another loop, since other trips would read it there.
   bool ChangesBetween(BufferId b, int from, int to) const;
-  /// Whether a loop reads the buffer as its condition; no step need do so.
+  /// Whether the buffer is the condition of a loop. Such a buffer is read even if no step reads it.
   bool IsCondition(BufferId b) const;
 
-  /// A further buffer, which no step names yet.
+  /// Adds a buffer, which no step names yet.
   BufferId AddBuffer(LoweredBuffer buffer);
   void Replace(int s, LoweredStep step);
-  /// The step's contents are gone at once.
+  /// Erases a step; its contents are gone at once.
   void Erase(int s);
   /// Puts several steps in the place of one, in order. Only the first keeps the position `s`; the
   /// others are placed after it on Finish and take part in no further edit.

@@ -9,12 +9,12 @@
 
 namespace aicf::ir {
 
-/// The loops as ranges of the steps' positions, by first step, outer ones first; what a plan holds.
-/// Errors: kInternal for a step in a loop that does not exist, a loop without steps or one with
-/// steps of others between its own.
+/// The loops as ranges of positions of steps, in the order of their first steps and outer ones
+/// first, as a plan holds them. Errors: kInternal for a step in a loop that does not exist, and for
+/// a loop without steps or with steps of others between its own.
 Result<std::vector<schema::Loop>> LoopRanges(const Lowered& lowered);
 
-/// The same as a tree. Errors: as above; those of schema::LoopTree::Build.
+/// The loops as a tree. Errors: as above; those of schema::LoopTree::Build.
 Result<schema::LoopTree> LoopsOf(const Lowered& lowered);
 
 }  // namespace aicf::ir

@@ -9,7 +9,8 @@
 namespace aicf::ir {
 namespace {
 
-// Also of buffers that no step reads, as an input that the model declares and never uses.
+// Checks every buffer, even one that no step reads, such as an input that the model declares and
+// never uses.
 Status CheckBytes(const LoweredBuffer& buffer) {
   const std::optional<int64_t> count = ElementCount(buffer.shape);
   int64_t bytes = 0;

@@ -6,9 +6,9 @@
 
 namespace aicf::ir {
 
-/// schema::CheckMagnitudes of every step, before any pass or kernel computes with its shapes, and
-/// whether the bytes of every buffer, read or not, can be counted.
-/// Errors: kResource naming the step or the buffer.
+/// Refuses sizes before any pass or kernel computes with them: by schema::CheckMagnitudes for every
+/// step, and for every buffer, read or not, by whether its bytes can be counted. Errors: kResource
+/// naming the step or the buffer.
 Status CheckMagnitudes(const Lowered& lowered);
 
 }  // namespace aicf::ir

@@ -46,7 +46,7 @@ class LoweredVerifier {
  private:
   static constexpr int32_t kNone = -1;
 
-  // Steps' writes of a buffer form a list, from the last one on.
+  // The writes of a buffer form a linked list, from the last one on.
   struct Write {
     const abi::View* view;
     size_t step;
@@ -232,7 +232,7 @@ class LoweredVerifier {
     return OkStatus();
   }
 
-  // A read of the view's elements, or (nullptr) of all.
+  // Checks a read of the elements of the view, or of all elements if it is nullptr.
   Status CheckRead(size_t s, BufferId b, const abi::View* view) {
     if (!IsMade(b)) return OkStatus();
     const int32_t last = state_[b].last_write;

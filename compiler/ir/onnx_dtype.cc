@@ -10,7 +10,7 @@ struct TypeRow {
   std::optional<DType> dtype;
 };
 
-// The position is ONNX's number.
+// The position of a row is the number that ONNX gives the type.
 constexpr TypeRow kTypes[] = {
     {"UNDEFINED", {}},
     {"FLOAT", DType::kF32},

@@ -16,11 +16,11 @@ namespace ir {
 struct OpInfo {
   std::string_view name;
   int min_inputs;
-  int max_inputs;   ///< -1: any number
-  int outputs;      ///< -1: any number
-  /// Sets dtype and shape of the node's outputs from its inputs (whose shapes are known) and, where an
-  /// op takes shapes as tensors, from constant inputs. Errors: kBadModel naming the rule that is broken;
-  /// kUnsupported when it needs the value of an input that is not constant.
+  int max_inputs;  ///< -1: any number
+  int outputs;     ///< -1: any number
+  /// Sets dtype and shape of the node's outputs from its inputs (whose shapes are known) and, where
+  /// an op takes shapes as tensors, from constant inputs. Errors: kBadModel naming the rule that is
+  /// broken; kUnsupported when it needs the value of an input that is not constant.
   Status (*infer)(Graph&, const Node&);
   /// Emits steps for the node. REQUIRES: infer succeeded.
   Status (*lower)(LowerContext&, const Node&);

@@ -16,7 +16,8 @@ namespace aicf::ir {
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(DType dtype, Dims shape, std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
+  Tensor(DType dtype, Dims shape, std::span<const std::byte> bytes,
+         std::shared_ptr<const void> owner)
       : dtype_(dtype), shape_(shape), bytes_(bytes), owner_(std::move(owner)) {}
   /// Takes ownership. REQUIRES: bytes.size() == ElementCount(shape) * DTypeBytes(dtype).
   static Tensor Own(DType dtype, Dims shape, std::vector<std::byte> bytes);

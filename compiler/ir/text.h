@@ -10,7 +10,7 @@
 ///   value    = name ":" dtype ["[" extents "]"]     no brackets: rank unknown; "[]": a scalar
 ///   extents  = (INT | "?") {"x" (INT | "?")}        "?": not known before shapes are bound
 ///   operand  = name | "_"                           "_": an absent optional input
-///   name     = "%" (word | quoted)                  quoted where it is not a word of base/scanner.h
+///   name     = "%" (word | quoted)                  quoted if it is no word (base/scanner.h)
 ///   attr     = word "=" (INT | FLOAT | quoted | list | tensor)
 ///   list     = "[" [element {"," element}] "]"      integers, floats (always with ".", "e", "n" or
 ///                                                   "x") or quoted strings; empty lists: "ints[]",
@@ -31,9 +31,9 @@
 
 namespace aicf::ir {
 
-/// Finds the bytes of a constant printed as "@<hash>"; an empty span: not available, and the constant
-/// then keeps its dtype and shape with zero bytes of that size (text stays equal because the printed
-/// hash is kept only for resolvable constants; tests resolve all).
+/// Finds the bytes of a constant printed as "@<hash>". Where it gives a tensor without data, they
+/// are not available, and the constant is made of zeros in its dtype and shape. A parsed program
+/// has the same text again only if all constants were found, as in tests.
 using ConstantResolver = std::function<Tensor(DType, const Dims&, std::string_view hash)>;
 
 /// Errors: kInvalidArgument with line number, expected and found.

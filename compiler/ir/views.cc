@@ -34,7 +34,8 @@ View WindowOf(const View& v, const Dims& starts, const Dims& extents, const Dims
   bool empty = false;
   for (int64_t e : extents) empty |= e == 0;
   for (int i = 0; i < extents.rank(); ++i) {
-    // The start of an empty window may lie past the end; the offset of the whole is always legal.
+    // The start of an empty window may lie past the end. Its offset is that of the whole view,
+    // which is always legal.
     if (!empty) out.offset += starts[i] * v.strides[i];
     out.strides[i] = v.strides[i] * steps[i];
   }
@@ -128,7 +129,8 @@ int64_t DistinctElements(const View& v) {
 
 namespace {
 
-// Strides of new axes `shape[first, last)` that split one run of elements `stride` apart.
+// Sets the strides of the new axes `shape[first, last)`, which split one run of elements that are
+// `stride` apart.
 void SplitRun(const Dims& shape, int first, int last, int64_t stride, Dims& strides) {
   for (int i = last - 1; i >= first; --i) {
     strides[i] = stride;
@@ -180,8 +182,8 @@ std::optional<View> Reshape(const View& v, const Dims& shape) {
 
 namespace {
 
-// Pairs `from` and `to` axis by axis, sorted by falling `from` stride, and unravels offsets in
-// them.
+// Pairs the axes of `from` with those of `to`, sorted by falling strides of `from`, and takes
+// distances in `from` apart into steps along these axes.
 class Pairing {
  public:
   // False when `from` names an element twice.
@@ -200,7 +202,8 @@ class Pairing {
   size_t size() const { return axes_.size(); }
   int64_t extent(size_t i) const { return axes_[i].extent; }
 
-  // Digits of a distance in the `from` buffer; nullopt when it is no whole number of elements.
+  // A distance in the buffer of `from` as steps along each axis; nullopt when steps cannot make it
+  // up.
   std::optional<std::vector<int64_t>> Unravel(int64_t distance) const {
     const int64_t sign = distance < 0 ? -1 : 1;
     distance *= sign;
@@ -224,7 +227,7 @@ class Pairing {
     int64_t extent, from, to;
   };
 
-  // Walks every axis in the direction in which `from` rises.
+  // Adds an axis, turned around if need be so that `from` rises along it.
   void Add(Axis a) {
     if (a.from < 0) {
       from_offset_ += a.from * (a.extent - 1);
@@ -258,7 +261,8 @@ class Pairing {
 std::optional<View> Remap(const View& v, const View& from, const View& to) {
   // A reader that takes the bits of `from` as another dtype (BitCast) goes on doing so.
   const DType dtype = v.dtype == from.dtype ? to.dtype : v.dtype;
-  if (SameElements(v, from) && IsInjective(from)) return View{dtype, to.shape, to.strides, to.offset};
+  if (SameElements(v, from) && IsInjective(from))
+    return View{dtype, to.shape, to.strides, to.offset};
   View out{dtype, v.shape, Dims::Filled(v.shape.rank(), 0), to.offset};
   if (abi::ElementsOf(v) == 0) return out;
   Pairing pairs;

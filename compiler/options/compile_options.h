@@ -59,11 +59,11 @@ struct CompileOptions : PlanOptions {
   /// made with. Counts where its precision is the one asked for.
   Calibration calibration;
   bool keep_lowered = false;  ///< fills CompileResult::optimised
-  bool strip = false;  ///< leave out decisions and lowered sections
+  bool strip = false;         ///< leave out decisions and lowered sections
   /// An If whose branch cannot run with the bound shapes gives NaN where a run takes it; false:
   /// such a model is refused.
   bool nan_branches = false;
-  Budgets budgets;  ///< what the compilation may take; not part of an artifact's provenance
+  Budgets budgets;   ///< what the compilation may take; not part of an artifact's provenance
   NamedFiles files;  ///< which files a model may name
   std::set<std::string, std::less<>> no_fusion;
   /// Edits by decision, from an artifact that was made with some; those below are added.

@@ -36,7 +36,8 @@ ir::Tensor ShapeResult(const ir::Graph& graph, const ir::Node& node) {
     const int64_t count = *ElementCount(in);
     return ir::Tensor::FromValues<int64_t>(DType::kI64, out, std::span(&count, 1));
   }
-  // The rule clamped `start` already; its extent says how many follow.
+  // The shape rule has taken both bounds into account: the extent of the output says how many
+  // extents follow `start`.
   int64_t start = node.Int("start", 0);
   if (start < 0) start = std::max<int64_t>(start + in.rank(), 0);
   const size_t first = out[0] > 0 ? static_cast<size_t>(start) : 0;
@@ -48,9 +49,9 @@ double ElementsRead(const abi::View& view) {
   return static_cast<double>(ElementCount(view.shape).value_or(INT64_MAX));
 }
 
-// What the reference kernel does for a step: its arithmetic, and one operation for each element
-// that it reads or writes. Boxes are compared with all that were chosen before, which takes some 20
-// operations.
+// Estimated operations of the reference kernel for a step: its arithmetic, and one operation for
+// each element that it reads or writes. The selection of boxes compares each box with all that were
+// chosen before, which takes some 20 operations a pair.
 double WorkOf(const abi::Problem& p) {
   double work = abi::FlopCount(p);
   for (const abi::View& view : p.inputs) work += ElementsRead(view);
@@ -136,7 +137,7 @@ Result<std::optional<std::vector<ir::Tensor>>> Folder::Evaluate(const ir::Graph&
   using Tensors = std::optional<std::vector<ir::Tensor>>;
   if (ReadsShapeOnly(node.op)) return Tensors({ShapeResult(graph, node)});
   if (OnlyReshapes(node.op)) {
-    // A view: large weights stay where they are.
+    // The result is another view of the same bytes, so that large weights are not copied.
     const ir::Tensor& in = graph.values[node.inputs[0]].constant;
     return Tensors({in.Reshaped(graph.values[node.outputs[0]].shape)});
   }

@@ -1,5 +1,5 @@
-/// Evaluation of single nodes on constants, by lowering the node alone and interpreting the result
-/// on the reference kernels: one meaning for folding and for running.
+/// Evaluates single nodes on constants by lowering the node alone and interpreting the result on
+/// the reference kernels, so that an op means the same when it is folded and when it runs.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,9 @@
 
 namespace aicf {
 
-/// Keeps folding from growing a model or a compile without bound, with the budgets for all nodes
-/// that one Folder evaluates. What is over a limit stays a node.
+/// Limits for one node, so that folding cannot grow a model or the time of a compilation without
+/// bound. The budgets limit all nodes that one Folder evaluates together. A node beyond a limit is
+/// not folded.
 struct FoldLimits {
   int64_t output_bytes = int64_t{64} << 20;  ///< of one node, unless its inputs are larger
   double operations = 1e9;                   ///< of one node, on the scalar reference kernels

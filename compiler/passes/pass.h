@@ -42,15 +42,15 @@ struct PassContext {
   Budgets budgets = {};                          ///< CompileOptions::budgets
   DecisionLog* decisions = nullptr;              ///< never null while a pass runs
   std::set<std::string, std::less<>> no_fusion;  ///< source node names given to --disable-fusion
-  std::string entry;               ///< of several entry points, the one that is compiled
-  bool policy_strict = false;      ///< a preference that cannot be honoured is an error
-  const Policy* policy = nullptr;  ///< nullptr: no preference
-  const Wishes* wishes = nullptr;  ///< nullptr: none
+  std::string entry;                       ///< of several entry points, the one that is compiled
+  bool policy_strict = false;              ///< a preference that cannot be honoured is an error
+  const Policy* policy = nullptr;          ///< nullptr: no preference
+  const Wishes* wishes = nullptr;          ///< nullptr: none
   CorrectedCost corrected_cost = nullptr;  ///< nullptr: predictions stand as they are
 
   /// A decision about `subject` of the entry point that is compiled, without choice and reason.
   Decision About(DecisionKind kind, schema::Subject subject, std::string_view pass) const;
-  /// Writes a decision down: the one way in which passes do.
+  /// Records a decision. Passes record decisions in no other way.
   void Record(const Decision& decision);
 };
 
@@ -74,14 +74,14 @@ struct PassTiming {
 
 struct RunnerOptions {
   std::set<std::string, std::less<>> disabled;
-  /// Called after a pass named here (or "all") with its name, of several entry points the one that
-  /// it ran on, and the IR's text.
+  /// `dump` is called after each pass named here (after every pass for "all"), with the name of the
+  /// pass, the name of the entry point where there are several, and the text of the IR.
   std::set<std::string, std::less<>> dump_after;
   std::function<void(std::string_view pass, std::string_view entry, const std::string& text)> dump;
 };
 
-/// Runs the passes on a plan whose memory is still to be placed, but for those in `disabled`.
-/// Errors: a pass's own.
+/// Runs the passes of the plan, except those in `disabled`, before the memory of the plan is
+/// placed. Errors: a pass's own.
 Status RunPlanPasses(const std::set<std::string, std::less<>>& disabled, schema::Program& program,
                      PassContext& context);
 

@@ -1,4 +1,5 @@
-/// What all builders of a program do alike at a step with a library's kernel, and at the end.
+/// What all builders of a program have in common: how a step gets a library's algorithm, and how
+/// the contents of an artifact are put together.
 #pragma once
 
 #include <cstddef>

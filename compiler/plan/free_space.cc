@@ -17,7 +17,8 @@ void FreeSpace::Remove(std::map<uint64_t, uint64_t>::iterator gap) {
   gaps_.erase(gap);
 }
 
-// Gaps of more bits all fit, so their lowest one does; of those with as many bits some may not.
+// A gap whose size has more bits than `bytes` always fits, so of these the lowest one counts. Gaps
+// whose size has as many bits may be too small and are looked at one by one.
 uint64_t FreeSpace::LowestOf(uint64_t bytes) const {
   const auto bits = static_cast<size_t>(std::bit_width(bytes));
   uint64_t lowest = UINT64_MAX;

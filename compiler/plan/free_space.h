@@ -1,5 +1,5 @@
-/// The free bytes of an arena while time passes: where first-fit placement finds room without
-/// walking over everything that is placed.
+/// Keeps track of the free bytes of an arena while buffers come and go, so that first-fit placement
+/// finds room without walking over everything that is placed.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace aicf {
 
-/// All of it is free at first, without an end.
+/// An arena without an end. At first all of it is free.
 class FreeSpace {
  public:
   FreeSpace();
@@ -24,7 +24,7 @@ class FreeSpace {
   uint64_t LowestOf(uint64_t bytes) const;
 
   std::map<uint64_t, uint64_t> gaps_;                // bytes by offset, none next to another
-  std::array<std::set<uint64_t>, 65> offsets_ = {};  // by the number of bits of the bytes
+  std::array<std::set<uint64_t>, 65> offsets_ = {};  // of gaps, by the bit width of their bytes
 };
 
 }  // namespace aicf

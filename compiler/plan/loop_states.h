@@ -1,4 +1,4 @@
-/// Loops' states that change where they are, instead of in a copy at the end of every trip.
+/// Lets states of loops change in place, instead of by a copy at the end of every trip.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,11 @@
 
 namespace aicf {
 
-/// Lets the step that makes a state's next value write it into the state itself, where between that
-/// step and the end of the trip nothing needs the old value, and where a kernel that reads the
-/// state allows it in place. Says which steps, copies into states, are not needed any more; the
-/// caller removes them. Records one "in-place" decision per copy with the condition that failed.
+/// Lets the step that makes a state's next value write it into the state itself. That is possible
+/// where nothing needs the old value between that step and the end of the trip, and where the
+/// step's kernel, if it reads the state, allows that operand in place. Returns for each step
+/// whether it is a copy into a state that is not needed any more; the caller removes these. Records
+/// one "in-place" decision per copy with the condition that failed.
 /// REQUIRES: kernels are chosen, nothing is aliased yet. Errors: kBadArtifact when
 /// the loops do not nest.
 Result<std::vector<bool>> ChangeStatesInPlace(schema::Program& program, PassContext& context);
@@ -21,8 +22,10 @@ Result<std::vector<bool>> ChangeStatesInPlace(schema::Program& program, PassCont
 /// steps.
 void RemoveSteps(schema::Program& program, const std::vector<bool>& gone);
 
-/// Records why pairs of steps that removed ones had stood between are not fused: an edge that there
-/// was before has its decision. `gone`: of the program before. Errors: a wish to have them fused.
+/// Records why steps are not fused that became neighbours, or producer and consumer, when steps
+/// between them were removed. Edges that existed before have their decision already. `gone`: the
+/// steps that were removed, by their numbers in the program before.
+/// Errors: a wish to have them fused.
 Status ExplainNeighbours(const schema::Program& program, const std::vector<bool>& gone,
                          PassContext& context);
 

@@ -14,11 +14,12 @@ namespace {
 
 using schema::Lifetime;
 
-// What looking for places may take: with it a plan is made within seconds, whatever the program.
+// The most comparisons that the search for places may make. With this limit a plan is made within
+// seconds, whatever the program.
 constexpr int64_t kMostComparisons = 2'000'000'000;
 
-// Lowest offset at which the item fits among those placed, which are sorted by their own, that it
-// may not lie over. Counts the comparisons.
+// The lowest offset at which the item lies over none of the placed items that it may not share
+// bytes with. `placed` is sorted by offset. Adds the comparisons that this takes to `comparisons`.
 uint64_t LowestFit(const Lifetime& item, const std::vector<const Lifetime*>& placed,
                    const schema::StepOrder& steps, int64_t& comparisons) {
   uint64_t at = 0;
@@ -31,8 +32,8 @@ uint64_t LowestFit(const Lifetime& item, const std::vector<const Lifetime*>& pla
   return at;
 }
 
-// Metas before all others: whatever is placed first lies at the lowest offsets, without gaps where
-// all of it lives throughout.
+// Whether the item is a meta. Metas are placed before all others, so that they get the lowest
+// offsets and, since all of them live throughout, lie next to each other without gaps.
 bool IsMeta(const schema::Program& program, const Lifetime& item) {
   return item.workspace_of == Lifetime::kBuffer &&
          program.buffers[item.buffers[0]].role == schema::Role::kMeta;
@@ -53,8 +54,8 @@ Order SortedBy(const schema::Program& program, const std::vector<Lifetime>& item
   return order;
 }
 
-// Places the items one after the other, each at the lowest offset. The peak; nullopt when that
-// takes more comparisons than `most`.
+// Places the items one after the other, each at the lowest offset. Returns the peak; nullopt when
+// that takes more comparisons than `most`.
 std::optional<uint64_t> Place(std::vector<Lifetime>& items, const Order& order,
                               const schema::StepOrder& steps, int64_t most) {
   std::vector<const Lifetime*> placed;  // those with bytes, by offset
@@ -75,8 +76,9 @@ std::optional<uint64_t> Place(std::vector<Lifetime>& items, const Order& order,
   return peak;
 }
 
-// The same for an order by first steps where all steps are on one stream: what lives when an item
-// begins to is all that it may not lie over, so that one walk through time is enough.
+// The same for items in the order of their first steps, where all steps are on one stream. An item
+// may then share bytes with all items but those that live when it begins to, so that one walk
+// through time is enough.
 uint64_t PlaceThroughTime(std::vector<Lifetime>& items, const Order& order) {
   const auto later = [&](size_t a, size_t b) { return items[a].last > items[b].last; };
   std::priority_queue<size_t, std::vector<size_t>, decltype(later)> alive(later);

@@ -15,7 +15,8 @@ namespace aicf {
 /// failed. Errors: kBadArtifact when the loops do not nest.
 Status DecideInPlace(schema::Program& program, PassContext& context);
 
-/// Places the states that are no alias one after the other: sets offsets and state_bytes.
+/// Places the states one after the other, except those that are an alias: sets offsets and
+/// state_bytes.
 /// Errors: kResource when sizes overflow.
 Status PlanStates(schema::Program& program);
 

@@ -57,7 +57,7 @@ class PlanBuilder {
     data_.push_back(b.constant);
   }
 
-  // What the plan takes over, the lowered program has no more.
+  // Moves the contents of lowered step `s` into the plan, so that they are in memory only once.
   void AddStep(size_t s) {
     ir::LoweredStep& from = lowered_.steps[s];
     const abi::KernelInfo& kernel = *chosen_[s].kernel;
@@ -139,8 +139,8 @@ class PlanBuilder {
     return OkStatus();
   }
 
-  // Packing leaves the unpacked constants behind; buffers nothing names take no place in the
-  // artifact.
+  // Packing leaves unpacked constants behind that no step names any more. Buffers that nothing
+  // names are dropped, so that they take no place in the artifact.
   void DropUnusedConstants() {
     std::vector<bool> used(program_.buffers.size(), false);
     for (const schema::Step& step : program_.steps) {

@@ -1,4 +1,4 @@
-/// A buffer's work done by another one, where a state is changed in place.
+/// Lets one buffer take the place of another in all steps, where a state is changed in place.
 #pragma once
 
 #include <algorithm>

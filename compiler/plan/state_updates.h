@@ -1,4 +1,4 @@
-/// States that take their new value where they are, instead of in a copy at the end of the replay.
+/// Lets states take their new value in place, instead of by a copy at the end of the replay.
 #pragma once
 
 #include <vector>
@@ -15,13 +15,13 @@ struct PlannedState {
   uint32_t present = 0;
 };
 
-/// Lets the steps that make a state's new value write it into the state's own place, where whatever
-/// is read of the old value is read before it is overwritten: by an earlier step, by the step
-/// itself where its kernel allows the input in place, or elsewhere in the state. Says which copies
-/// are not needed any more; the caller removes them. Records one "state" decision per state with
-/// the condition that failed. REQUIRES: kernels are chosen, nothing is aliased yet; each present
-/// buffer is written by one step, a copy at the end. Errors: kBadArtifact when the loops do not
-/// nest.
+/// Lets the steps that make a state's new value write it into the state's own place. That is
+/// possible where every read of the old value is by an earlier step, by the writing step itself if
+/// its kernel allows the operand in place, or of elements of the state that are not overwritten.
+/// Returns for each step whether it is a copy that is not needed any more; the caller removes
+/// these. Records one "state" decision per state with the condition that failed. REQUIRES: kernels
+/// are chosen, nothing is aliased yet; each present buffer is written by one step, a copy at the
+/// end. Errors: kBadArtifact when the loops do not nest.
 Result<std::vector<bool>> UpdateStatesInPlace(const std::vector<PlannedState>& states,
                                               schema::Program& program, PassContext& context);
 

@@ -15,7 +15,7 @@ namespace aicf {
 
 class WeightsBuilder {
  public:
-  /// Room for so many bytes, so that adding them moves none.
+  /// Reserves memory for that many bytes, so that adding them moves none that are there already.
   void Reserve(size_t bytes) { bytes_.reserve(bytes); }
   /// Offset of these bytes in the section; equal contents share one place.
   uint64_t Add(std::span<const std::byte> bytes);

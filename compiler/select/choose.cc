@@ -63,7 +63,8 @@ std::string FindAlgorithm(const PlanOptions& options, const abi::KernelInfo& ker
   return "";
 }
 
-// A kernel that multiplies otherwise than a wish for the step's precision asks.
+// Refuses a kernel that multiplies in another math mode than a wish for the step's precision asks
+// for. Empty: it does not.
 std::string RefuseMath(const abi::KernelInfo& kernel, const ir::LoweredStep& step,
                        const PassContext& context, const Wish* wish) {
   if (wish == nullptr) return "";
@@ -72,7 +73,9 @@ std::string RefuseMath(const abi::KernelInfo& kernel, const ir::LoweredStep& ste
   return StrCat("multiplies in ", used, ", ", wish->origin, " asks for ", wish->decision.choice);
 }
 
-// What the options cost. A library's kernel that the policy does not name has a measured time too.
+// Fills in the options of all kernels that the question is about, with their costs. A kernel that
+// was offered but that Rate refuses, such as a library's kernel that the policy does not name, gets
+// its measured times, but no predicted ones.
 void Price(const CostQuestion& question, const PlanOptions& options, const abi::DeviceSpec& device,
            std::vector<Rated>& rated) {
   const std::vector<KernelCost> costs = CostsOf(question, options, device);
@@ -111,15 +114,18 @@ std::vector<Rated> Rate(const ir::LoweredStep& step, const std::vector<Offer>& o
   return rated;
 }
 
-// Measured times decide where there are some: they are not compared with predictions.
+// Whether option `a` is cheaper. One with a measured time precedes one without, since measured
+// times are never compared with predictions.
 bool Cheaper(const Option& a, const Option& b) {
   const bool a_measured = a.measured_us >= 0, b_measured = b.measured_us >= 0;
   if (a_measured != b_measured) return a_measured;
   return a_measured ? a.measured_us < b.measured_us : a.cost_us < b.cost_us;
 }
 
-// The fastest measured option, or the one that is predicted to be it where it is not slower by more
-// than the noise: two medians that differ by less say nothing. Nothing where none `is_wanted`.
+// The best of the options that `is_wanted`. If some are measured, it is the fastest of these; but
+// the one of them with the lowest prediction is taken instead if it is slower by no more than the
+// noise, because two medians that differ by less say nothing. If none is measured, it is the one
+// with the lowest prediction. An empty Pick where no option `is_wanted`.
 template <class Wanted>
 Pick Cheapest(const std::vector<Rated>& rated, const Wanted& is_wanted) {
   Pick best, predicted;
@@ -155,7 +161,7 @@ std::string PolicyFailure(const std::vector<Rated>& rated, abi::Family family,
   return StrCat("policy asks for '", preferred, "', which names no kernel for this target");
 }
 
-// Why `chosen` among the options: those of all kernels, or of its own one.
+// Why `chosen` was taken among the options of all kernels or, where `only` is given, of that one.
 Reason ReasonOf(const std::vector<Rated>& rated, const Option& chosen, const Rated* only) {
   int legal = 0, equal = 0;
   bool fastest = true;
@@ -172,7 +178,7 @@ Reason ReasonOf(const std::vector<Rated>& rated, const Option& chosen, const Rat
   return equal > 1 ? Reason::kTieBreak : Reason::kPredicted;
 }
 
-// What a decision about a step is about; nothing decided yet.
+// A decision of this kind about the step, in which nothing is decided yet.
 Decision DecisionOf(const PassContext& context, size_t index, const ir::LoweredStep& step,
                     DecisionKind kind) {
   return context.About(kind, schema::Subject::Step(static_cast<int>(index), step.sources),
@@ -184,7 +190,8 @@ std::string NamedRefusal(const Rated& rated) {
   return rated.refusal.empty() ? "" : StrCat(rated.rule, ": ", rated.refusal);
 }
 
-// Every other kernel at its best. `unmet`: why the policy's preference was not honoured, or empty.
+// Records the choice of the kernel, with every other kernel at its best option as an alternative.
+// `unmet`: why the policy's preference was not honoured, or empty.
 void RecordKernel(PassContext& context, Decision d, const std::vector<Rated>& rated,
                   const Pick& chosen, Reason reason, std::string unmet) {
   d.choice = chosen.rated->kernel->key;
@@ -202,7 +209,8 @@ void RecordKernel(PassContext& context, Decision d, const std::vector<Rated>& ra
   context.Record(std::move(d));
 }
 
-// The other parameter sets of the chosen kernel.
+// Records the choice of the parameters, with the chosen kernel's other parameter sets as
+// alternatives.
 void RecordParameters(PassContext& context, Decision d, const Rated& rated, const Option& chosen,
                       Reason reason) {
   if (rated.kernel->parameters.empty()) return;
@@ -231,9 +239,9 @@ void RecordAlgorithm(PassContext& context, Decision d, const Rated& chosen) {
   context.Record(std::move(d));
 }
 
-// The policy's best option where it names one that can run the step; nothing where there is no such
-// wish, or where it cannot be honoured: `unmet` then says why. Errors: kUnsupported when it cannot
-// be honoured and the policy is strict.
+// The best of the options that the policy names (`preferred`) and that can run the step. An empty
+// Pick where the policy names nothing, or where it cannot be honoured: `unmet` then says why.
+// Errors: kUnsupported when it cannot be honoured and the policy is strict.
 Result<Pick> ByPolicy(const std::vector<Rated>& rated, abi::Family family,
                       std::string_view preferred, const PlanOptions& options,
                       const std::string& subject, std::string* unmet) {
@@ -276,9 +284,9 @@ Result<Pick> ByWish(const std::vector<Rated>& rated, const Wish& wish, const std
                wish.decision.choice, " for this target");
 }
 
-// The option with the parameters that a wish asks for, which may be any legal ones. An option that
-// the kernel does not list is added to it. Errors: kUnsupported with the sentence that refuses
-// them.
+// The option with the parameters that a wish asks for, which may be any legal ones. If the kernel's
+// options lack it, it is added to them. Errors: kUnsupported with the sentence that refuses the
+// parameters.
 Result<Pick> WithParameters(Rated& rated, const ir::Lowered& lowered, const ir::LoweredStep& step,
                             const Wish& wish, const std::string& subject,
                             const abi::DeviceSpec& device) {
@@ -304,10 +312,10 @@ Result<Pick> WithParameters(Rated& rated, const ir::Lowered& lowered, const ir::
   return Pick{&rated, &rated.options.back()};
 }
 
-// Steps up to this time read weights ahead. On an H200 a product of 3 to 10 us gained 0.3 to 1 us
-// where its launch was programmatic and lost up to 0.5 us where it was not; longer steps are rarely
-// launched so, and what they ask for delays the step before them. Convolutions that read ahead make
-// a replay of ResNet-50 at batch 1 6 % shorter.
+// Steps up to this time read weights ahead of their wait. On an H200 a product of 3 to 10 us gained
+// 0.3 to 1 us where its launch was programmatic and lost up to 0.5 us where it was not. Longer
+// steps are rarely launched programmatically, and what they read ahead delays the step before them.
+// Convolutions that read ahead make a replay of ResNet-50 at batch 1 6 % shorter.
 constexpr double kMostAheadUs = 12;
 
 bool ReadsWeightsAhead(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
@@ -319,8 +327,10 @@ bool ReadsWeightsAhead(const abi::KernelInfo& kernel, const ir::Lowered& lowered
   return false;
 }
 
-// The same option reading what no step writes before the kernel waits, where the kernel can.
-// Neither times nor predictions tell the two apart, so only the chosen one is looked at.
+// The chosen option with reading ahead: its kernel reads what no step writes before it waits for
+// the kernel before it. `chosen` itself where the kernel cannot do that, or where it would read
+// weights ahead in a step that takes longer than kMostAheadUs. Neither measured nor predicted times
+// tell the two forms apart, so that this is decided for the chosen option alone.
 Pick ReadingAhead(Rated& rated, const Option& chosen, const ir::Lowered& lowered,
                   const ir::LoweredStep& step, const abi::DeviceSpec& device) {
   const abi::KernelInfo& kernel = *rated.kernel;
@@ -386,7 +396,8 @@ class Chooser {
   }
 
  private:
-  // Within the chosen kernel: what a wish asks for, else what made the kernel the best.
+  // Chooses the parameters of the chosen kernel: those that a wish asks for, else those with which
+  // the kernel was the best, reading ahead where that is possible.
   Status ChooseParameters(const ir::LoweredStep& step, size_t index, std::vector<Rated>& rated,
                           Pick& best) {
     if (best.rated->kernel->parameters.empty()) return OkStatus();

@@ -20,10 +20,10 @@ struct KernelChoice {
   LibraryAlgorithm algorithm;  ///< library kernels only
 };
 
-/// Chosen kernel and variant of every step, in order. Preference: a wish, the policy, then the
-/// lowest time among the candidates that PlanOptions::costs has a measured one of (times that
-/// differ by less than their spread are a tie, which the prediction breaks), then the lowest
-/// predicted cost, ties to the earlier row. A library's kernel is a candidate only where the policy
+/// Chooses kernel and variant of every step, in order. Preference: a wish; the policy; the lowest
+/// time among the candidates for which PlanOptions::costs has a measured one (times that differ by
+/// no more than their spread are a tie, which the prediction breaks); the lowest predicted cost,
+/// where a tie goes to the earlier row. A library's kernel is a candidate only where the policy
 /// names it: its algorithm binds the artifact to one version of the library, and the machine that
 /// compiles must have it. Records one "kernel" decision per step with every other kernel at its
 /// best candidate, a "parameters" decision with the kernel's other candidates where it has

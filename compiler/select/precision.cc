@@ -58,7 +58,8 @@ Alternative InMode(const ir::LoweredStep& step, MathMode mode, Candidates& candi
         if (!best || cost < *best) best = cost;
       }
     } else if (refusal.empty() && why != kernel.supports(exact, device)) {
-      // Refused for the mode's sake; one that takes the problem in no mode says nothing about it.
+      // The kernel refuses the problem because of the mode. One that refuses it in fp32 with the
+      // same sentence takes it in no mode, and says nothing about this one.
       refusal = StrCat("capability: ", kernel.key, ": ", why);
     }
   }
@@ -72,8 +73,8 @@ Alternative InMode(const ir::LoweredStep& step, MathMode mode, Candidates& candi
   return out;
 }
 
-// Whether rows of A are rounded to 8 bits: by the CPU's kernels, but for the reference, and for
-// blocks of codes, which f16 and bf16 are not.
+// Whether the kernel rounds rows of A to 8 bits. The CPU's kernels other than the reference do, for
+// weights in blocks of codes. Blocks of f16 and bf16, which are single elements, hold no codes.
 bool RoundsRows(const abi::KernelInfo& kernel, const abi::Problem& p) {
   return kernel.backend == abi::Backend::kCpu && !kernel.key.ends_with(".ref") &&
          InfoOf(p.as<abi::BlockGemmAttrs>().format).elements > 1;
@@ -81,14 +82,15 @@ bool RoundsRows(const abi::KernelInfo& kernel, const abi::Problem& p) {
 
 // Products of two f16 (or bf16) values are exact in f32.
 bool IsExact(const abi::Problem& p, MathMode used) {
-  if (used == MathMode::kFp32) return false;  // of any step, also one without operands
+  if (used == MathMode::kFp32) return false;  // also of a step without operands
   const DType data = p.inputs[0].dtype;
   return (data == DType::kF16 && used == MathMode::kFp16) ||
          (data == DType::kBF16 && used == MathMode::kBf16);
 }
 
 void Explain(const ir::LoweredStep& step, MathMode used, Reason kernel_reason, Decision& d) {
-  // The step may use another mode, and the kernel that was chosen does not.
+  // The step allows another mode than the chosen kernel uses, so the reason for the mode is the
+  // reason for the kernel.
   if (used != step.problem.math) {
     d.Because(kernel_reason);
   } else if (IsExact(step.problem, used)) {

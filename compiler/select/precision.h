@@ -11,8 +11,8 @@
 
 namespace aicf {
 
-/// How the kernel forms the problem's products: kFp32 where it would do the same for fp32, whatever
-/// the problem allows; else the problem's mode.
+/// The mode in which the kernel forms the problem's products: kFp32 where the kernel would do the
+/// same if the problem asked for fp32, whatever mode the problem allows; else the problem's mode.
 abi::MathMode UsedMath(const abi::KernelInfo& kernel, const abi::Problem& problem,
                        const abi::DeviceSpec& device);
 

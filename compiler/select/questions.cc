@@ -24,8 +24,9 @@ Offer OfferOf(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
   return offer;
 }
 
-// A view may repeat a constant, so that a few bytes of a file would be packed into as many as its
-// extents say. Where that is much, other kernels read the constant as it is.
+// Refuses to pack a constant into many times its bytes. A view may repeat a constant, so that a few
+// bytes of a file would be packed into as many as the view's extents say. Other kernels then read
+// the constant as it is.
 std::string RefuseGrowth(const ir::LoweredBuffer& constant, uint64_t packed_bytes) {
   constexpr uint64_t kSmall = uint64_t{64} << 20, kMostTimes = 8;
   const uint64_t bytes = ir::BytesOf(constant);

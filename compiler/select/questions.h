@@ -11,9 +11,9 @@
 
 namespace aicf {
 
-/// Empty, or why these parameters of the kernel cannot run the step: they would have an operand
-/// packed, or read before the kernel waits for the one before it, that is not constant, or pack a
-/// constant that a view repeats into many times its bytes.
+/// Empty, or why the kernel cannot run the step with these parameters: they would pack an operand
+/// that is not constant, read an operand that is neither constant nor a meta before the kernel
+/// waits for the one before it, or pack a constant that a view repeats into many times its bytes.
 std::string RefuseOperands(const abi::KernelInfo& kernel, const abi::Parameters& parameters,
                            const ir::Lowered& lowered, const ir::LoweredStep& step);
 
@@ -33,8 +33,8 @@ std::vector<Offer> OffersOf(const ir::Lowered& lowered, const ir::LoweredStep& s
 /// The question about a step, without its subject: all candidates that are offered.
 CostQuestion QuestionOf(const ir::LoweredStep& step, const std::vector<Offer>& offers);
 
-/// CostSource::Prepare with the questions about all steps, `open` where the policy names nothing;
-/// nothing without a source.
+/// Calls CostSource::Prepare with the questions about all steps. A question is `open` where the
+/// policy names no kernel for its step. Does nothing without a cost source.
 Status PrepareCosts(const ir::Lowered& lowered, const PlanOptions& options, Candidates& candidates);
 
 /// The algorithm of a library's kernel from the timing cache, or else from the library itself.

@@ -18,9 +18,9 @@ bool IsMadeAgain(std::string_view pass) {
   for (const PassInfo& p : AllPasses()) {
     if (p.stage != Stage::kGraph && p.name == pass) return true;
   }
-  constexpr std::string_view kSelect[] = {"choose-kernels", "change-states-in-place",
-                                          "update-states-in-place", "decide-in-place",
-                                          "plan-memory", kLeaveOutDecisions};
+  constexpr std::string_view kSelect[] = {
+      "choose-kernels", "change-states-in-place", "update-states-in-place", "decide-in-place",
+      "plan-memory",    kLeaveOutDecisions};
   return std::ranges::find(kSelect, pass) != std::end(kSelect);
 }
 

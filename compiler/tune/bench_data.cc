@@ -88,7 +88,7 @@ void ForEachElement(const View& view, std::byte* buffer,
   }
 }
 
-/// The extent that the element at `at` of a gather's or scatter's indices counts in.
+/// The extent that bounds the index at `at` of a gather or a scatter.
 int64_t IndexLimit(const Problem& p, const Dims& at) {
   const Dims& data = p.inputs[0].shape;
   if (p.family == Family::kGather) {

@@ -1,6 +1,6 @@
-/// A program whose steps are one problem's kernels: what a stopwatch loads with the runtime's own
-/// loader, so that kernels are timed with the argument blocks, packed weights, launches and
-/// workspaces that they will be run with, after the verifier has looked at them.
+/// A program whose steps are one problem's kernels. A measurer loads it with the runtime's own
+/// loader, so that kernels are verified first and then timed with the argument blocks, packed
+/// weights, launches and workspaces that they will be run with.
 #pragma once
 
 #include <span>
@@ -20,9 +20,9 @@ struct BenchKernel {
   const LibraryAlgorithm* algorithm = nullptr;  ///< library kernels only
 };
 
-/// Step k runs kernels[k] on the problem. The inputs are the same buffers for all, input i of the
-/// entry point (constants for a kernel that packs them); each step writes its own outputs and reads
-/// nobody's. Errors: kResource when the operands are too large.
+/// Step k runs kernels[k] on the problem. All steps read the same buffers: operand i is input i of
+/// the entry point, or a constant for a kernel that packs it. Each step writes outputs of its own,
+/// which no step reads. Errors: kResource when the operands are too large.
 Result<schema::Contents> MakeBenchProgram(const abi::Problem& problem,
                                           std::span<const BenchKernel> kernels,
                                           const abi::DeviceSpec& device);

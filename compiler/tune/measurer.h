@@ -1,5 +1,5 @@
-/// What can time kernels. The compiler knows no device; tools/tune/ implements this over CUDA and
-/// over this machine's CPU, tests over a simulated machine.
+/// The interface to what can time kernels. The compiler knows no device; tools/tune/ implements
+/// this over CUDA and over this machine's CPU, tests over a simulated machine.
 #pragma once
 
 #include <functional>
@@ -46,8 +46,8 @@ class Measurer {
   virtual Result<DeviceId> Open(const abi::DeviceSpec& device) = 0;
   /// Timing::version of a time measured now; empty: this kernel cannot be timed here.
   virtual std::string VersionOf(const abi::KernelInfo& kernel) = 0;
-  /// What takes long and can be done for many problems at once (compiling device code), for the
-  /// benches made next. The requests outlive those.
+  /// Does what takes long and can be done for many problems at once, such as compiling device code,
+  /// for the benches that are made next. The requests outlive these benches.
   virtual Status Prepare(std::span<const BenchRequest> requests) = 0;
   /// The bench of requests[index] of the last Prepare. At most one lives at a time. Errors: kDevice
   /// ends the tuning; others (kResource: too large) leave the problem out.

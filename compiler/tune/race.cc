@@ -17,7 +17,8 @@ class RaceCourse {
                          const std::function<bool()>& out_of_time) {
     for (int round = 0; round < rules_.most_rounds && !Decided(round); ++round) {
       for (size_t k = 0; k < runners_.size(); ++k) {
-        // Another one starts every round: what runs after a given runner is not always the same.
+        // Each round starts with another runner, so that what runs after a given runner is not
+        // always the same one.
         const size_t r = (k + static_cast<size_t>(round)) % runners_.size();
         if (left_[r]) continue;
         if (out_of_time()) return Finish(false);
@@ -30,7 +31,8 @@ class RaceCourse {
   }
 
  private:
-  // The fastest runner of the race proper, or of all where every one is beside it.
+  // The fastest runner other than `except` that is in the race proper (not beside it) and has not
+  // left; `except` where there is none.
   size_t Best(size_t except) const {
     size_t best = except;
     for (size_t r = 0; r < runners_.size(); ++r) {

@@ -16,8 +16,9 @@ struct RaceRules {
   int rounds = 15;
   int most_rounds = 45;  ///< while the best two are within `close` of each other
   double close = 0.05;
-  /// A runner is hopeless when even its lower end (median - spread) is beyond this factor of the
-  /// best one's upper end (median + spread): `doubtful` until there are five samples of it.
+  /// A runner is hopeless when even its lower end (median - spread) is beyond this factor times the
+  /// best one's upper end (median + spread). Until there are five samples of the runner, the factor
+  /// is `doubtful`.
   double hopeless = 1.1, doubtful = 1.5;
 };
 
@@ -36,8 +37,8 @@ struct Lap {
 
 struct RaceResult {
   std::vector<Lap> laps;  ///< by runner
-  bool complete = false;  ///< false: time ran out first; every lap has the least rounds, or all
-                          ///< have a count of 0
+  bool complete = false;  ///< false: time ran out first; then every lap has at least the least
+                          ///< rounds, or all have a count of 0
 };
 
 /// Runs the race. `sample(r)` gives runner r's microseconds, once; `out_of_time()` is asked before

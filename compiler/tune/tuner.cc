@@ -115,7 +115,8 @@ bool Tuner::OutOfTime() const {
 Status Tuner::MeasureAll(const std::vector<TuneProblem>& pending) {
   weight_left_ = 0;
   for (const TuneProblem& p : pending) weight_left_ += p.weight_us;
-  // Small batches first: a small budget shall not go to compiling what is never measured.
+  // Small batches come first, so that a small budget is not spent on compiling what is then never
+  // measured.
   int wanted = measurer_.BatchSize();
   for (size_t first = 0; first < pending.size() && !OutOfTime(); wanted *= 2) {
     size_t last = first;

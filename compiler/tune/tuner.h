@@ -33,7 +33,7 @@ struct TuneRules {
 struct TuneProblem {
   const abi::Problem* problem = nullptr;
   std::string hash;
-  std::vector<KernelOption> options;  ///< worth measuring, and those beside
+  std::vector<KernelOption> options;  ///< those worth measuring, and the library's beside them
   double weight_us = 0;               ///< predicted microseconds of all its steps
   bool contested = false;             ///< there is a choice to make
 };

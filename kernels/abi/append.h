@@ -11,18 +11,18 @@ enum AppendInput : size_t {
   kAppendPlaces,
   kAppendKeys,
   kAppendValues,
-  kAppendQ,  ///< this and what follows only with pairs
+  kAppendQ,  ///< this operand and those after it exist only where AppendAttrs::pairs is not 0
   kAppendCosine,
   kAppendSine,
 };
 enum AppendOutput : size_t { kNextKeys, kNextValues, kTurnedQueries };
 
 struct AppendShape {
-  int64_t rows = 0;   ///< of all requests
-  int64_t heads = 0;  ///< of keys and of values
+  int64_t rows = 0;   ///< new rows of all requests together
+  int64_t heads = 0;  ///< key heads, and as many value heads
   int64_t query_heads = 0;
   int64_t head = 0;   ///< elements
-  int64_t slots = 0;  ///< rows of the cache
+  int64_t slots = 0;  ///< rows that the cache has room for, over all its pages
   int64_t pairs = 0;
 };
 

@@ -22,10 +22,12 @@ struct AttentionShape {
 /// REQUIRES: a valid problem of the attention family.
 AttentionShape AttentionShapeOf(const Problem& problem);
 
-/// Positions, offsets and windows lie within this; an operand's origin is taken as the nearest end.
+/// Largest magnitude of an offset and of a window. An origin that the operand `origins` gives is
+/// clamped to this range, so that positions never overflow.
 inline constexpr int64_t kMaxPosition = int64_t{1} << 40;
 
-/// Keys [begin, end) that a row at `position` sees by position; empty where begin == end.
+/// Keys [begin, end) among the valid ones that the windows let a row at `position` see, whatever
+/// the score expression does with them afterwards; empty where begin == end.
 struct KeyRange {
   int64_t begin = 0;
   int64_t end = 0;
@@ -52,17 +54,17 @@ inline int64_t FirstPosition(const AttentionAttrs& a, const AttentionShape& s, i
   }
 }
 
-/// Pairs of a row and a key that it sees, all requests at full length (operands' values are not
-/// known to a problem): what predictions count.
+/// Number of pairs of a row and a key that the row sees, for predictions of time. A problem does
+/// not know the values of its operands, so every request is taken to have its full length.
 double ScoreCount(const Problem& problem);
 
 /// Partial results over disjoint keys merge element by element; both are expressions of elementwise
 /// steps, with outputs o1, o2 and logarithms s1, s2 (views of [B, Hq, Tq] repeated along Dv).
-/// Of two empty parts comes 0 with logarithm -inf; a part with logarithm -inf and finite output
-/// changes nothing.
-/// Inputs 0..3 = o1, o2, s1, s2; the merged output. `dtype`: f32 or f64.
+/// Two empty parts merge to the output 0 with the logarithm -inf. A part whose logarithm is -inf
+/// and whose output is finite does not change the other part.
+/// The merged output, of the inputs 0..3 = o1, o2, s1, s2. `dtype`: f32 or f64.
 Expr MergedOutput(DType dtype);
-/// Inputs 0, 1 = s1, s2; the merged logarithm.
+/// The merged logarithm, of the inputs 0 and 1 = s1, s2.
 Expr MergedLogSum(DType dtype);
 
 }  // namespace aicf::abi

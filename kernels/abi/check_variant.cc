@@ -22,7 +22,7 @@ std::string CheckTensorMaps(const Problem& problem, const std::vector<TensorMap>
   return {};
 }
 
-/// cuda.*: everything follows from the parameters.
+/// For cuda.* kernels: launch, workspace and tensor maps all follow from the parameters.
 std::string CheckDevice(const KernelInfo& kernel, const Problem& problem, const VariantRef& variant,
                         const DeviceSpec& device) {
   if (std::string refusal = kernel.refuse_parameters(problem, variant.parameters, device);
@@ -44,7 +44,8 @@ std::string CheckDevice(const KernelInfo& kernel, const Problem& problem, const 
   return StrCat("workspace of ", variant.workspace_bytes, " bytes, it needs ", own.workspace_bytes);
 }
 
-/// Others launch nothing, and bound their workspace by a function of the problem.
+/// For all other kernels: they have no launch and no tensor maps, and a function of the problem
+/// bounds their workspace.
 std::string CheckHost(const KernelInfo& kernel, const Problem& problem, const VariantRef& variant,
                       const DeviceSpec& device) {
   if (variant.launch != LaunchConfig{} || !variant.tensor_maps.empty()) {
@@ -52,7 +53,8 @@ std::string CheckHost(const KernelInfo& kernel, const Problem& problem, const Va
   }
   const uint64_t bytes = kernel.workspace_bytes(problem, device);
   if (kernel.backend == Backend::kLibrary) {
-    // How much of it a library's call needs depends on its algorithm, which only the library reads.
+    // How much workspace a library's call needs depends on the recorded algorithm, which only the
+    // library can read: here it can only be checked against the upper bound.
     if (variant.workspace_bytes <= bytes) return {};
     return StrCat("workspace of ", variant.workspace_bytes, " bytes, the library may use ", bytes);
   }

@@ -16,17 +16,18 @@ namespace aicf::abi {
 struct Candidate {
   Variant variant;
   double cost_us = 0;  ///< predicted microseconds; lower is preferred
-  /// What corrections of predictions are kept under: the kernel's key, with a suffix where variants
-  /// err differently ("cuda.gemm.tiled_64x64"). A policy may also name a variant by it.
+  /// Name under which the fitted corrections of predicted times are kept (compiler/costs/fit.h):
+  /// the kernel's key, with a suffix where the predictions of its variants err differently
+  /// ("cuda.gemm.tiled_64x64"). A policy may also name a variant by it.
   std::string row = {};
 };
 
 /// How a kernel's candidates are listed: one row per kernel.
 struct ChoiceRow {
   std::string_view key;
-  /// In order of preference: ties of cost go to the earlier one. Empty where no parameters that the
-  /// kernel considers are legal. An empty `row` stands for the key. REQUIRES: KernelInfo::supports
-  /// accepted.
+  /// The candidates in order of preference: of equal costs the earlier one wins. Empty where none
+  /// of the parameter sets that the kernel considers is legal. A candidate's empty `row` stands for
+  /// the key. REQUIRES: KernelInfo::supports accepted the problem on the device.
   std::vector<Candidate> (*candidates)(const Problem&, const DeviceSpec&);
 };
 
@@ -36,10 +37,11 @@ std::span<const ChoiceRow> CpuChoices();
 template <Family F>
 std::span<const ChoiceRow> CudaChoices();
 
-/// The kernel's candidates, each of which passes its check. REQUIRES: as ChoiceRow::candidates.
+/// The kernel's candidates, each of which CheckVariant accepts; an empty `row` is replaced by the
+/// key. REQUIRES: as ChoiceRow::candidates.
 std::vector<Candidate> CandidatesOf(const KernelInfo& kernel, const Problem& problem,
                                     const DeviceSpec& device);
-/// The one that is predicted to be the fastest; nullopt where there is none.
+/// The candidate that is predicted to be the fastest; nullopt where there are no candidates.
 std::optional<Candidate> BestCandidate(const KernelInfo& kernel, const Problem& problem,
                                        const DeviceSpec& device);
 

@@ -26,7 +26,7 @@ DeviceSpec CpuSpec(CpuIsa isa) {
 constexpr double kBytesShare = 4.2 / 4.8, kFp32Share = 50.0 / 67, kTensorShare = 650.0 / 989;
 
 DeviceSpec CudaSpec(const CudaTarget& t) {
-  constexpr double kFlopsPerUs = 1e6;  // of one TFLOP/s
+  constexpr double kFlopsPerUs = 1e6;  // one TFLOP/s in operations per microsecond
   DeviceSpec d;
   d.backend = Backend::kCuda;
   d.name = StrCat("cuda:", t.arch);

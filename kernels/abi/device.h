@@ -1,4 +1,5 @@
-/// The machines that plans are made for: what a step may ask of one, and the rates of predictions.
+/// The machines that plans are made for: what a step may use on each, and the rates with which
+/// times are predicted.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 namespace aicf::abi {
 
 enum class Backend : uint8_t {
-  kCpu,   ///< "cpu.*": C++ linked into the runtime
-  kCuda,  ///< "cuda.*": an image in the artifact, IsInstanceSymbol(symbol, key, problem, variant)
+  kCpu,      ///< "cpu.*": C++ linked into the runtime
+  kCuda,     ///< "cuda.*": an image in the artifact; the symbol is checked by IsInstanceSymbol
   kLibrary,  ///< "cublaslt.*": a vendor library opened by name when the artifact names it
 };
 
@@ -34,11 +35,11 @@ struct DeviceSpec {
 
   int sm = 0;  ///< compute capability: 90 for sm_90a
   int sm_count = 0;
-  int threads_per_sm = 0;           ///< that a multiprocessor holds at a time
+  int threads_per_sm = 0;           ///< most threads resident on one multiprocessor
   int max_shared_bytes = 0;         ///< opt-in limit per block
-  int shared_bytes_per_sm = 0;      ///< for all blocks of a multiprocessor
-  int max_cluster = 1;              ///< blocks of a cluster; 1: there are no clusters
-  bool programmatic = false;        ///< a launch may begin before the kernel before it has finished
+  int shared_bytes_per_sm = 0;      ///< for all blocks resident on one multiprocessor
+  int max_cluster = 1;              ///< most blocks of a cluster; 1: there are no clusters
+  bool programmatic = false;        ///< a kernel may start before its predecessor has finished
   bool warpgroup_products = false;  ///< wgmma, and bulk tensor copies to feed it
 
   double bytes_per_us = 0;  ///< memory bandwidth

@@ -5,8 +5,10 @@
 
 namespace aicf::abi {
 
-/// Operators that make a step of one unit in the last place: floor(x / 49) is another number where
-/// x / 49 should be whole and is not. An expression without them may be rounded otherwise.
+/// Whether the operator can turn an operand that is off by one unit in the last place into a result
+/// that is far off: where x / 49 should be a whole number and is rounded to just below it,
+/// floor(x / 49) is too small by 1. Only expressions without such operators may be computed with
+/// other roundings than they say.
 bool IsDiscontinuous(const ExprNode& node);
 
 }  // namespace aicf::abi

@@ -9,7 +9,7 @@
 
 namespace aicf::abi {
 
-/// Four words from a counter of four and a key of two.
+/// Four random words from a counter of four words and a key of two.
 constexpr std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> c, std::array<uint32_t, 2> k) {
   for (int round = 0; round < 10; ++round) {
     const uint64_t a = uint64_t{0xD2511F53} * c[0], b = uint64_t{0xCD9E8D57} * c[2];
@@ -21,7 +21,7 @@ constexpr std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> c, std::arr
   return c;
 }
 
-/// In [0, 1), a multiple of 2^-24.
+/// The random number with this key and counter: a multiple of 2^-24 in [0, 1).
 constexpr float UniformDraw(uint64_t key, uint64_t counter) {
   const std::array<uint32_t, 4> words =
       Philox4x32({static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 0, 0},

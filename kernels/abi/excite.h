@@ -8,7 +8,8 @@ namespace aicf::abi {
 
 struct ExciteShape {
   int64_t images = 0, channels = 0, hidden = 0, positions = 1;
-  // Operand numbers: [first, end) of each kind.
+  // Operand numbers. Operands [hidden_first, gate_first) belong to the hidden units (the prologue),
+  // operands [gate_first, gate_end) to the gates (the score expression); x is the scaled input.
   int hidden_first = 2, gate_first = 2, gate_end = 2;
   int x = 2;
 };

@@ -141,8 +141,8 @@ Status ValidateExpr(const Expr& expr, std::span<const DType> input_dtypes, int d
     AICF_RETURN_IF_ERROR(CheckNode(expr, i, input_dtypes, domain_rank));
   }
   for (uint16_t r : expr.results) {
-    if (r >= expr.nodes.size()) return Error(Code::kBadArtifact, "expression: result %", r,
-                                             " does not exist");
+    if (r >= expr.nodes.size())
+      return Error(Code::kBadArtifact, "expression: result %", r, " does not exist");
   }
   return OkStatus();
 }

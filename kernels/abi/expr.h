@@ -56,13 +56,14 @@ struct Expr {
   std::vector<ExprNode> nodes;
   std::vector<uint16_t> results;  ///< node stored to output r
 
-  bool empty() const { return nodes.empty(); }  ///< the identity of input 0
+  bool empty() const { return nodes.empty(); }  ///< an empty expression gives input 0 unchanged
   friend bool operator==(const Expr&, const Expr&) = default;
 };
 
-/// dtype a loaded operand has inside an expression: floats below 32 bits become f32, integers below
-/// 8 bits become i8 or u8, others stay. A store into those keeps the low bits; a store into a float
-/// below 32 bits rounds to nearest even, and overflow becomes infinity, or NaN where there is none.
+/// The dtype that an operand of dtype `storage` has inside an expression once it is loaded: floats
+/// below 32 bits become f32, integers below 8 bits become i8 or u8, all others stay. A store into
+/// an integer below 8 bits keeps the low bits. A store into a float below 32 bits rounds to nearest
+/// even; overflow becomes infinity, or NaN where the type has no infinity.
 inline DType ComputeDType(DType storage) {
   if (storage == DType::kF16 || storage == DType::kBF16) return DType::kF32;
   if (!IsStorageOnly(storage)) return storage;
@@ -93,7 +94,7 @@ inline Status ValidateExpr(const Expr& expr, std::initializer_list<DType> input_
 /// The DAG as one line of text; "id" for an empty expression.
 std::string ToString(const Expr& expr);
 Result<Expr> ParseExpr(std::string_view text);
-/// The same at the scanner's position, for formats that embed an expression.
+/// Parses an expression at the scanner's position, for text formats that embed one.
 Result<Expr> ParseExprFrom(Scanner& in);
 
 /// Builds expressions with value numbering: asking twice for the same node gives the same index.
@@ -109,13 +110,14 @@ class ExprBuilder {
   uint16_t Select(uint16_t cond, uint16_t a, uint16_t b);
   uint16_t Fma(uint16_t a, uint16_t b, uint16_t c);
   uint16_t Cast(uint16_t a, DType to);  ///< no node when the dtype is already `to`
-  /// Copies `other` into this builder, its input k replaced by node inputs[k]; gives its results.
+  /// Copies `other` into this builder with its input k replaced by node inputs[k], and returns the
+  /// nodes of its results.
   std::vector<uint16_t> Inline(const Expr& other, const std::vector<uint16_t>& inputs);
 
   DType dtype(uint16_t node) const { return expr_.nodes[node].dtype; }
-  /// Drops nodes that no result needs and returns the expression. Where more than
-  /// 4096 nodes were asked for it has 4096, and no expression of that size is valid
-  /// (kMaxExprNodes).
+  /// Drops nodes that no result needs and returns the expression. If more than 4096 distinct nodes
+  /// were asked for, the expression has exactly 4096 nodes and is not what was asked for;
+  /// ValidateExpr refuses it, because no valid expression is that large (kMaxExprNodes).
   Expr Finish(std::vector<uint16_t> results);
   int node_count() const { return static_cast<int>(expr_.nodes.size()); }
 

@@ -6,15 +6,16 @@
 namespace aicf::abi {
 namespace {
 
-// Nodes are named by 16 bits, and looked for one by one: far more than any valid expression has
-// (kMaxExprNodes), few enough to be looked through.
+// Most nodes that a builder holds. Node indices have 16 bits, and Add searches all nodes one by
+// one: the limit is far above what a valid expression has (kMaxExprNodes), and small enough to
+// search.
 constexpr size_t kMostNodes = 4096;
 
 }  // namespace
 
 uint16_t ExprBuilder::Add(const ExprNode& node) {
-  // What does not fit gets the last name: the expression is then not what was asked for, but far
-  // larger than ValidateExpr accepts, and Finish leaves it so.
+  // A node that does not fit gets the index of the last node. The expression is then not what was
+  // asked for, but it stays far larger than ValidateExpr accepts, since Finish drops nothing of it.
   if (overflowed_) return kMostNodes - 1;
   for (size_t i = 0; i < expr_.nodes.size(); ++i) {
     if (expr_.nodes[i] == node) return static_cast<uint16_t>(i);
@@ -35,7 +36,7 @@ uint16_t ExprBuilder::Const(double value, DType dtype) {
   if (!IsFloat(dtype)) return ConstInt(static_cast<int64_t>(value), dtype);
   // An f32 constant carries exactly the f32 value, so that equal constants have equal bits.
   if (dtype == DType::kF32) value = static_cast<double>(static_cast<float>(value));
-  // One NaN, so that text round trips.
+  // All NaNs become the same one, so that the text form parses back to equal bits.
   if (value != value) value = std::numeric_limits<double>::quiet_NaN();
   return Add({ExprOp::kConst, dtype, {0, 0, 0}, FloatBits(value)});
 }
@@ -70,7 +71,8 @@ uint16_t ExprBuilder::Fma(uint16_t a, uint16_t b, uint16_t c) {
 uint16_t ExprBuilder::Cast(uint16_t a, DType to) {
   if (dtype(a) == to) return a;
   const ExprNode& n = expr_.nodes[a];
-  // A small whole number, such as a zero point, is the same in every arithmetic type.
+  // An 8-bit integer constant, such as a zero point, has the same value in f32 and i32, so that it
+  // is converted here and needs no cast.
   const bool whole = IsByteInteger(n.dtype);
   if (n.op == ExprOp::kConst && whole && (to == DType::kF32 || to == DType::kI32)) {
     const int64_t value = n.dtype == DType::kI8 ? static_cast<int8_t>(n.imm)

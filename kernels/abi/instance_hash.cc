@@ -22,7 +22,8 @@ struct IsAdded<AddedInt<kBefore>> : std::true_type {};
 template <>
 struct IsAdded<AddedReal> : std::true_type {};
 
-// Which of the fields that families gained later are written; no family has more than 32 of them.
+// Bit mask of the added fields (AddedInt, AddedReal) that are written, as they are visited in
+// order; no family has more than 32 such fields.
 struct AddedFields {
   uint32_t written = 0;
   int count = 0;

@@ -1,4 +1,4 @@
-/// Whether a recorded symbol is its instance's.
+/// Checks that a recorded symbol is that of the step's own instance.
 #pragma once
 
 #include <string_view>
@@ -8,13 +8,15 @@
 
 namespace aicf::abi {
 
-/// What symbols begin with: those that InstanceSymbol writes, and those of older artifacts.
+/// Prefixes of symbols: the first of those that InstanceSymbol writes, the second of those in older
+/// artifacts, which hash a text.
 inline constexpr std::string_view kSymbolPrefix = "aicf2_";
 inline constexpr std::string_view kTextSymbolPrefix = "aicf_";
 
-/// Whether `symbol` is the instance's: InstanceSymbol(kernel_key, problem, variant), or, with
-/// kTextSymbolPrefix, that prefix, the key and the hash of a text of the kernel, names and values
-/// of the parameters, launch, tensor maps and problem. Makes no string.
+/// Whether `symbol` belongs to this instance. A symbol with kTextSymbolPrefix has to be that
+/// prefix, the key, and the hash of a text that holds the kernel, the names and values of the
+/// parameters, the launch, the tensor maps and the problem. Any other has to equal
+/// InstanceSymbol(kernel_key, problem, variant). The comparison makes no string.
 bool IsInstanceSymbol(std::string_view symbol, std::string_view kernel_key, const Problem& problem,
                       const VariantRef& variant);
 

@@ -1,8 +1,9 @@
 /// The kernel contract: what every kernel variant on every backend declares about itself.
 ///
-/// This is the half that everybody needs who meets a recorded step: legality. What is worth
-/// choosing and what it costs is the other half (kernels/abi/choice.h), which only the compiler
-/// links. All functions are pure: no allocation that outlives the call, no device, no global state.
+/// This header is the half that concerns legality, which everybody needs who handles a recorded
+/// step. The other half, what is worth choosing and what it costs, is kernels/abi/choice.h; only
+/// the compiler links it. All functions are pure: no allocation that outlives the call, no device,
+/// no global state.
 #pragma once
 
 #include <cstdint>
@@ -26,18 +27,18 @@ inline double TensorFlopsPerUs(const DeviceSpec& device, MathMode math) {
   return math == MathMode::kFp16 || math == MathMode::kBf16 ? device.tensor_flops_per_us : 0;
 }
 
-/// What unpacking a packed constant gives back.
+/// How exactly unpacking a packed constant gives back the original.
 enum class Recovery : uint8_t {
-  kBits,         ///< every element's bits
-  kNormal,       ///< the bits, but for values too small to be normal in f32, and -0: those are +0
+  kBits,         ///< every element bit for bit
+  kNormal,       ///< bit for bit, except that values below the normal range of f32 and -0 become +0
   kRounded,      ///< the values rounded to the 16-bit type that the packed form has
   kTransformed,  ///< the values within 2^-19 of the largest magnitude of their filter, if finite
 };
 
-/// A layout that a kernel has of its own for a constant operand.
+/// A kernel's own layout for a constant operand.
 struct PackedLayout {
-  /// "cpu.gemm.panels16": stored in artifacts, so what it stands for never changes. Together with
-  /// the problem it says where each element of the operand lies.
+  /// E.g. "cpu.gemm.panels16". It is stored in artifacts, so the layout that a name stands for
+  /// never changes. Together with the problem it determines where each element of the operand lies.
   std::string_view name;
   uint64_t bytes = 0;  ///< not 0
   Recovery recovery = Recovery::kBits;
@@ -50,48 +51,51 @@ struct KernelInfo {
   bool deterministic;  ///< same inputs give the same bits on the same device
   std::string_view
       source;  ///< kCuda: device file under kernels/cuda/, e.g. "conv/implicit_gemm.cuh"
-  /// kCuda: before a thread of the kernel touches memory, it waits until the kernel before it on
-  /// the stream has finished and all that one wrote can be seen (griddepcontrol.wait), and the
-  /// kernel does not finish before that one. Only such a kernel may be launched programmatically,
-  /// that is, before the one before it has finished.
+  /// kCuda: every thread of the kernel waits, before it touches memory, until the predecessor (the
+  /// kernel before it on the stream) has finished and its writes are visible (griddepcontrol.wait);
+  /// the kernel itself does not finish before its predecessor. Only such a kernel may be launched
+  /// programmatically, that is, while its predecessor still runs.
   bool waits_first;
-  /// kCuda: whether the kernel may read the input before that wait, and does where its parameter
-  /// "ahead" is not 0. It has to be a constant or a meta tensor then, which no kernel writes.
-  /// nullptr: there is no such parameter, and nothing is read before the wait.
+  /// kCuda: whether the kernel is able to read the input before that wait. It does so where its
+  /// parameter "ahead" is not 0; the input then has to be a constant or a meta tensor, which no
+  /// kernel writes. nullptr: the kernel has no such parameter and reads nothing before the wait.
   bool (*reads_ahead)(const Problem&, size_t input) = nullptr;
 
-  /// Names and ranges of its parameters, in their order; empty: its variants are not told apart.
+  /// Names and ranges of the kernel's parameters, in their order. Empty: the kernel has no
+  /// parameters that would tell its variants apart.
   std::span<const ParameterRange> parameters;
 
   /// Empty, or one sentence saying why the kernel cannot run the problem on the device, whatever
   /// the parameters.
   std::string (*supports)(const Problem&, const DeviceSpec&);
-  /// Empty, or one sentence saying why it cannot with these, which are within their ranges.
-  /// nullptr: it can with all of them.
+  /// Empty, or one sentence saying why the kernel cannot run the problem with these parameters,
+  /// whose values are within their ranges. nullptr: it can with all such parameters.
   std::string (*refuse)(const Problem&, const Parameters&, const DeviceSpec&);
-  /// kCuda only (nullptr otherwise): the two parts of `refuse`, what the parameters do not allow
-  /// and what the device does not allow of the launch that follows from them, for whoever makes the
-  /// variant anyway.
+  /// kCuda only (nullptr otherwise): `refuse` in two parts, for callers that derive the launch
+  /// themselves and would otherwise do so twice (CheckVariant). The first says why the parameters
+  /// do not suit the problem, the second why the device does not allow the launch that follows from
+  /// them.
   std::string (*refuse_parameters)(const Problem&, const Parameters&, const DeviceSpec&);
   std::string (*refuse_launch)(const DeviceSpec&, const LaunchConfig&);
   /// kCuda only (nullptr otherwise): launch, workspace and tensor maps, which follow from the
   /// parameters alone. REQUIRES: `refuse` accepted them.
   DerivedVariant (*derive)(const Problem&, const Parameters&);
-  /// kCpu: least scratch bytes. kLibrary: the most that a recorded algorithm may use. nullptr
-  /// otherwise.
+  /// kCpu: the least scratch bytes that the kernel needs. kLibrary: the most that a recorded
+  /// algorithm may use. nullptr otherwise.
   uint64_t (*workspace_bytes)(const Problem&, const DeviceSpec&);
-  /// Whether inputs[input] may occupy exactly the bytes of the output OutputInPlaceOf(input) (equal
-  /// views, so element i of the output depends on no other element of that input once written).
+  /// Whether inputs[input] may occupy exactly the bytes of the output OutputInPlaceOf(input): their
+  /// views are equal, and once the kernel has written an element of the output, it does not read
+  /// that element of the input any more.
   bool (*in_place)(const Problem&, int input);
-  /// The layout of its own in which the kernel wants inputs[input], which has to be a constant
-  /// then; nullopt: it reads the view as it is. The compiler stores the packed bytes as the
-  /// operand's buffer and records where they come from. nullptr: packs nothing.
+  /// The kernel's own layout in which it wants inputs[input], which then has to be a constant;
+  /// nullopt: the kernel reads the view as it is. The compiler stores the packed bytes as the
+  /// operand's buffer and records where they come from. nullptr: the kernel packs no operand.
   std::optional<PackedLayout> (*packed)(const Problem&, const Parameters&, int input);
   /// Writes the packed bytes from the unpacked buffer's first byte. nullptr where `packed` is.
   void (*pack)(const Problem&, const Parameters&, int input, const void* buffer, void* packed);
   /// The inverse: writes every element that the input's view names into a buffer of that view, and
-  /// leaves the buffer's other bytes alone. How far it gives back what was packed is said by
-  /// PackedLayout::recovery. nullptr where `packed` is.
+  /// leaves the buffer's other bytes alone. PackedLayout::recovery says how exactly it gives back
+  /// what was packed. nullptr where `packed` is.
   void (*unpack)(const Problem&, const Parameters&, int input, const void* packed, void* buffer);
 
   /// The variant with these parameters. REQUIRES: as `derive`, which is not nullptr.
@@ -115,8 +119,9 @@ inline bool RunsOn(const KernelInfo& kernel, const DeviceSpec& device) {
 }
 
 /// Whether a step may record this variant: empty, or one sentence saying what is illegal about it.
-/// The kernel supports the problem, takes these parameters, and launch, workspace and tensor maps
-/// are what follows from them (a workspace may be larger; a library's is at most what it may use).
+/// A variant is legal if the kernel supports the problem and takes these parameters, and if launch,
+/// workspace and tensor maps are those that follow from them. The workspace may be larger than
+/// that; a library's is at most what it may use.
 std::string CheckVariant(const KernelInfo& kernel, const Problem& problem,
                          const VariantRef& variant, const DeviceSpec& device);
 
@@ -132,8 +137,8 @@ struct TensorArg {
 };
 
 /// Runs fn(context, i) for i in [0, count) on the caller's threads and returns when all are done.
-/// Iterations are claimed in order in any interleaving; a kernel whose result depends on which
-/// thread ran an iteration is not deterministic.
+/// Threads claim iterations in ascending order, but these may overlap and finish in any order. A
+/// kernel whose result depends on which thread ran an iteration is not deterministic.
 using ParallelForFn = void (*)(void* stream, int64_t count, void (*fn)(void* context, int64_t i),
                                void* context);
 

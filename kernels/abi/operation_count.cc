@@ -17,7 +17,7 @@ double ElementsIn(const Dims& shape) {
 
 double AxisLength(const Dims& shape, int axis) { return static_cast<double>(shape[axis]); }
 
-// Elements of the input under a window, and no more than there are.
+// Input elements that a window covers: its taps, but along no axis more than the input has.
 double WindowElements(const Problem& p) {
   const Dims &kernel = p.as<PoolAttrs>().kernel, &x = p.inputs[0].shape;
   double count = 1;
@@ -41,7 +41,8 @@ double ResizeTapsPerResult(const Problem& p) {
   return count;
 }
 
-// Samples of a bin; where a box decides, of a box as large as the feature map.
+// Samples of a bin. Where their number depends on the box, the box is taken to be as large as the
+// feature map.
 double SamplesPerBin(const Problem& p) {
   const auto& a = p.as<RoiAttrs>();
   const Dims &x = p.inputs[0].shape, &y = p.outputs[0].shape;
@@ -58,7 +59,7 @@ double SamplesPerBin(const Problem& p) {
   return samples;
 }
 
-// Beside the one operation per output element that every family has.
+// Operations of the family itself, apart from the one per output element that every family has.
 double CoreOperations(const Problem& p, double out) {
   const Dims& first = p.inputs.empty() ? p.outputs[0].shape : p.inputs[0].shape;
   switch (p.family) {
@@ -85,7 +86,7 @@ double CoreOperations(const Problem& p, double out) {
     case Family::kRoi:
       return out * SamplesPerBin(p);
     case Family::kNms: {
-      // Every box against every other one of its class.
+      // Every box is compared with every other box of its class.
       const Dims& scores = p.inputs[1].shape;
       return ElementsIn(scores) * AxisLength(scores, 2);
     }
@@ -121,7 +122,7 @@ double OperationCount(const Problem& p) {
   double out = 0, elements = 0;
   for (const View& v : p.outputs) out = std::max(out, ElementsIn(v.shape));
   for (const View& v : p.outputs) elements += ElementsIn(v.shape);
-  // What is moved by index is visited whole, whatever comes out: updates of a scatter, say.
+  // A scatter visits all of its updates, however small its output is.
   if (p.family == Family::kScatter) elements += ElementsIn(p.inputs[2].shape);
   return elements + CoreOperations(p, out) + out * static_cast<double>(p.epilogue.nodes.size());
 }

@@ -1,6 +1,7 @@
-/// Operands that no step may write: those that a kernel wants in a layout of its own
-/// (KernelInfo::packed, pack, unpack), and those that it reads before it waits
-/// (KernelInfo::reads_ahead). Asked of any kernel: those that have none included.
+/// Operands that no step may write: those that a kernel wants in its own layout
+/// (KernelInfo::packed, pack, unpack), and those that it reads before it waits for its predecessor
+/// (KernelInfo::reads_ahead). ReadsAhead and LayoutOf may be asked of every kernel, also of one
+/// without such operands.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +13,16 @@
 
 namespace aicf::abi {
 
-/// Whether the kernel reads the input before it waits (KernelInfo::reads_ahead).
+/// Whether the kernel, with these parameters, reads the input before it waits for its predecessor
+/// (KernelInfo::reads_ahead).
 inline bool ReadsAhead(const KernelInfo& kernel, const Problem& problem,
                        const Parameters& parameters, size_t input) {
   return kernel.reads_ahead != nullptr && parameters["ahead"] != 0 &&
          kernel.reads_ahead(problem, input);
 }
 
-/// The same parameters with "ahead" at 1. REQUIRES: the kernel takes them.
+/// The parameters with "ahead" set to 1 if the kernel has it, and with every name that the kernel
+/// lists. REQUIRES: the kernel takes the parameters.
 inline Parameters WithAhead(const KernelInfo& kernel, const Parameters& parameters) {
   const Parameters all = Completed(parameters, kernel.parameters);
   std::vector<Parameter> list(all.begin(), all.end());
@@ -43,9 +46,9 @@ inline std::vector<std::byte> PackedInput(const KernelInfo& kernel, const Proble
   return packed;
 }
 
-/// A buffer that the input's view describes, from its first byte to the last that the view reaches;
-/// bytes that the view names no element of are zero. REQUIRES: LayoutOf gives a layout; the view
-/// has an extent.
+/// The unpacked buffer, from its first byte to the last that the input's view reaches. Bytes that
+/// belong to no element of the view are zero. REQUIRES: LayoutOf gives a layout; ExtentOf accepts
+/// the view.
 inline std::vector<std::byte> UnpackedInput(const KernelInfo& kernel, const Problem& problem,
                                             const Parameters& parameters, size_t input,
                                             const void* packed) {

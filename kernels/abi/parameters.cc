@@ -30,7 +30,7 @@ Result<Parameter> ParseOne(std::string_view text) {
 }  // namespace
 
 Parameters::Parameters(std::vector<Parameter> list) : list_(std::move(list)) {
-  // Backwards, so that of equal names the first one is found.
+  // Backwards, so that the first of several equal names is the one that is found.
   for (size_t i = std::min(list_.size(), kMaxParameters); i > 0; --i) {
     slots_[SlotOf(list_[i - 1].name)] = static_cast<uint8_t>(i);
   }

@@ -18,7 +18,8 @@
 
 namespace aicf::abi {
 
-/// Most parameters of one set, and most characters of a name: limits for files from outside.
+/// Most parameters of one set, and most characters of a name. They bound what files from outside
+/// may contain.
 inline constexpr size_t kMaxParameters = 32;
 inline constexpr size_t kMaxParameterName = 32;
 
@@ -36,10 +37,10 @@ class Parameters {
   Parameters(std::initializer_list<Parameter> list) : Parameters(std::vector<Parameter>(list)) {}
   explicit Parameters(std::vector<Parameter> list);
 
-  /// The number of that name; 0 where the set has none. A kernel's functions ask only for names
-  /// that its ranges (ParameterRange) have, after CheckParameters accepted the set. They spell them
-  /// out and ask dozens of times for each step; where this is inlined, their places and lengths are
-  /// constants.
+  /// The value of the parameter `name`; 0 where the set has no such name. A kernel's functions ask
+  /// only for names that its ranges (ParameterRange) list, after CheckParameters accepted the set.
+  /// They ask dozens of times for each step, with string literals: always inlined, so that a
+  /// literal's slot and length are compile-time constants.
   [[gnu::always_inline]] int64_t operator[](std::string_view name) const {
     const Parameter* found = Find(name);
     return found == nullptr ? 0 : found->value;
@@ -54,8 +55,8 @@ class Parameters {
   friend bool operator==(const Parameters& a, const Parameters& b);
 
  private:
-  /// Tells the names of nearly every kernel apart: they mostly differ in length or at their ends
-  /// (tile_m, tile_n, thread_m).
+  /// A hash of a name. In nearly every kernel all names have different hashes, since they mostly
+  /// differ in their length or their first or last character (tile_m, tile_n, thread_m).
   static constexpr size_t SlotOf(std::string_view name) {
     if (name.empty()) return 0;
     const auto first = static_cast<size_t>(name.front()), last = static_cast<size_t>(name.back());
@@ -69,12 +70,12 @@ class Parameters {
   const Parameter* FindInList(std::string_view name) const;
 
   std::vector<Parameter> list_;
-  /// Where a name probably is, by SlotOf; from 1 on.
+  /// slots_[SlotOf(name)] is 1 + the index in list_ where that name probably is; 0: none is there.
   std::array<uint8_t, 64> slots_{};
 };
 
-/// A name that a kernel's sets have, and the values that it may take at all. Which of them are
-/// legal for a problem is the kernel's own check.
+/// A parameter that a kernel has, and the range of values that it may take at all. The kernel's own
+/// functions (KernelInfo::refuse) decide which of them are legal for a problem.
 ///
 /// A kernel that gains a parameter lists it last and says in `absent` what a set without the name
 /// means, so that artifacts made before stay legal; sets made now have all names.
@@ -85,15 +86,17 @@ struct ParameterRange {
   std::optional<int64_t> absent = std::nullopt;
 };
 
-/// Empty, or one sentence: the set does not have exactly the names of `ranges` in their order (the
-/// last ones may be missing where they mean something then), or a value is outside of its range.
+/// Empty, or one sentence saying what is wrong: the set does not have exactly the names of `ranges`
+/// in their order (the last ones may be missing where their ranges have `absent`), or a value is
+/// outside of its range.
 std::string CheckParameters(const Parameters& parameters, std::span<const ParameterRange> ranges);
 
-/// The set with every name of `ranges`: what is missing gets the value that its absence means.
+/// The set with every name of `ranges`: a missing parameter gets the value that its absence means.
 /// REQUIRES: CheckParameters accepts the set.
 Parameters Completed(const Parameters& parameters, std::span<const ParameterRange> ranges);
 
-/// Completed, without a copy where nothing is missing. What it is made from outlives it.
+/// The result of Completed, but without a copy where no parameter is missing. The set that it is
+/// made from has to outlive it.
 class WholeParameters {
  public:
   WholeParameters(const Parameters& given, std::span<const ParameterRange> ranges) : all_(&given) {
@@ -110,16 +113,18 @@ class WholeParameters {
   const Parameters* all_;
 };
 
-/// The shortest set that means the same: without the last names whose numbers are what their
-/// absence means. A set and one from before the kernel had those names are the same here.
+/// The shortest set that means the same: parameters at the end are dropped while their values are
+/// those that their absence means. A set that has such parameters and one made before the kernel
+/// had them are therefore shortened to equal sets.
 Parameters Shortened(const Parameters& parameters, std::span<const ParameterRange> ranges);
 
 /// "tile_m=128,tile_n=64"; empty for an empty set. One word without blanks, and parses back.
 std::string ToString(const Parameters& parameters);
-/// Errors: kInvalidArgument with what was expected and found; more than kMaxParameters.
+/// The inverse of ToString. Errors: kInvalidArgument, saying what was expected and found, or that
+/// there are more than kMaxParameters.
 Result<Parameters> ParseParameters(std::string_view text);
 
-/// Whether `name` is one: lower-case letters, digits and '_', a letter first, at most
+/// Whether `name` may name a parameter: lower-case letters, digits and '_', a letter first, at most
 /// kMaxParameterName characters.
 bool IsParameterName(std::string_view name);
 

@@ -17,7 +17,7 @@ struct FamilyFacts {
   uint8_t slots;
 };
 
-// Derived, so that the rows can name the bits of ExprSlots plainly.
+// Derives from ExprSlots so that the rows of family.def can name its bits without qualification.
 struct FamilyTable : ExprSlots {
   static constexpr FamilyFacts kRows[] = {
 #define AICF_FAMILY(id, text, attrs, core, slots) {text, core, slots},
@@ -66,7 +66,8 @@ int64_t ElementsOf(const View& view) { return ElementCount(view.shape).value_or(
 
 namespace {
 
-// Distances whose magnitude, and the sum of two of them, are numbers.
+// Whether the distance is so small that its magnitude, and the sum of two such distances, do not
+// overflow.
 bool IsStride(int64_t distance) {
   constexpr int64_t kMost = int64_t{1} << 61;
   return -kMost <= distance && distance <= kMost;
@@ -74,7 +75,8 @@ bool IsStride(int64_t distance) {
 
 }  // namespace
 
-// One walk over the axes: every view of every artifact passes here, most of them more than once.
+// Everything is checked in one walk over the axes, for speed: every view of every artifact passes
+// here, most of them more than once.
 Result<Extent> ExtentOf(const View& view) {
   if (view.shape.rank() != view.strides.rank()) {
     return Error(Code::kBadArtifact, "view: ", view.shape.rank(), " extents but ",
@@ -88,12 +90,12 @@ Result<Extent> ExtentOf(const View& view) {
       return Error(Code::kBadArtifact, "view: illegal shape ", ToString(view.shape));
     }
     empty |= length == 0;
-    // Also where nothing is walked: others take magnitudes and sums of strides whatever the
-    // extents.
+    // The stride is checked even where the axis has fewer than two elements, since other code takes
+    // magnitudes and sums of strides whatever the extents are.
     int64_t reach = 0;
     if (!IsStride(stride) || !CheckedMul(std::max<int64_t>(length - 1, 0), stride, &reach) ||
         !(reach < 0 ? CheckedAdd(low, reach, &low) : CheckedAdd(high, reach, &high))) {
-      in_range = false;  // said below: an illegal shape comes first
+      in_range = false;  // reported below, so that an illegal shape is reported first
     }
   }
   Extent extent;
@@ -191,7 +193,7 @@ double CoreFlops(const Problem& p) {
     case Family::kBlockGemm:
       return 2 * out * SumInputs(p) * static_cast<double>(p.inputs[0].shape.back());
     case Family::kConv: {
-      // Every weight meets every output position (or, transposed, every input position) once.
+      // Every weight is multiplied once per output position (transposed: once per input position).
       const bool transposed = p.as<ConvAttrs>().transposed;
       const Dims& grid = transposed ? p.inputs[0].shape : p.outputs[0].shape;
       const Dims& w = p.inputs[1].shape;
@@ -216,10 +218,10 @@ double CoreFlops(const Problem& p) {
     case Family::kRoi:
       return out * 32;
     case Family::kRecurrent:
-      // h * R of every step, then a handful of operations per gate.
+      // The product h * R of every time step, then a handful of operations per gate.
       return DomainCount(p.inputs[0].shape) * (2 * static_cast<double>(p.inputs[1].shape[2]) + 12);
     case Family::kAttention: {
-      // Both products, and some operations of the softmax beside the score expression.
+      // Both products, some operations of the softmax, and the score expression.
       const AttentionShape s = AttentionShapeOf(p);
       return ScoreCount(p) * (2 * static_cast<double>(s.head + s.value_head) + 12 + Flops(p.score));
     }
@@ -241,7 +243,7 @@ double CoreFlops(const Problem& p) {
   }
 }
 
-// Distinct elements that a view names: broadcast axes count once.
+// Bytes of the distinct elements that a view names: broadcast axes count once.
 double DistinctBytes(const View& v) {
   double count = 1;
   for (int i = 0; i < v.shape.rank(); ++i) {
@@ -266,7 +268,8 @@ double ByteCount(const Problem& p) {
     bytes += DistinctBytes(p.outputs[0]) - DistinctBytes(p.inputs[0]);
   }
   if (p.family == Family::kAppend) {
-    // Of the cache, the new rows are written and nothing is read.
+    // The operands and outputs include the whole cache, of which nothing is read and only the new
+    // rows are written.
     for (size_t o : {kNextKeys, kNextValues}) {
       const View& next = p.inputs[o == kNextKeys ? kAppendK : kAppendV];
       bytes -= DistinctBytes(p.inputs[kAppendKeys + o]) + DistinctBytes(p.outputs[o]);
@@ -274,7 +277,8 @@ double ByteCount(const Problem& p) {
     }
   }
   if (p.family == Family::kAttention && p.as<AttentionAttrs>().pages) {
-    // Of the pools, at most the pages that the table can name are read.
+    // The operands include the whole pools, of which at most the pages that the table can name are
+    // read.
     const auto pool = static_cast<double>(p.inputs[1].shape[0]);
     const double named =
         DomainCount(p.inputs[static_cast<size_t>(AttentionShapeOf(p).table)].shape);

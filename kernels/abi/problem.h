@@ -6,18 +6,19 @@
 /// Operands: inputs[0 .. core_inputs) are the core operands of the family (family.def); inputs
 /// after them are epilogue extras. Expressions see:
 ///   - elementwise: epilogue input k = inputs[k]; core_inputs == inputs.size(); prologue empty.
-///   - those with a prologue (HasPrologue): prologue input k = inputs[k], k < core_inputs. Empty
-///     prologue = inputs[0].
-///   - all with an epilogue: epilogue input 0 = the family's raw result (f32 for float data),
-///     input k = inputs[core_inputs + k - 1]. Empty epilogue = the raw result. A gemm of two halves
-///     has two raw results, inputs 0 and 1, one that sees the moments of A's rows has these two
-///     after its sums, and extras follow from input RawInputs on.
+///   - families with a prologue (HasPrologue): prologue input k = inputs[k], k < core_inputs. An
+///     empty prologue gives inputs[0].
+///   - families with an epilogue: epilogue input 0 = the family's raw result (f32 for float data),
+///     input k = inputs[core_inputs + k - 1]. An empty epilogue gives the raw result. A gemm or
+///     blockgemm of two halves has two raw results, inputs 0 and 1. A gemm whose epilogue sees the
+///     moments of A's rows has these two as raw inputs after its sums. In both cases the extras
+///     begin at input RawInputs.
 ///   - attention: score input 0 = the scaled product, input k = inputs[core_inputs + k - 1], on the
-///     domain [B, Hq, Tq, Tk] (AttentionAttrs). Empty score = the scaled product.
+///     domain [B, Hq, Tq, Tk] (AttentionAttrs). An empty score gives the scaled product.
 ///   - excite: the prologue is applied to hidden units and the score makes gates, each with
-///     operands of its own among the core ones (ExciteAttrs). Empty: the product.
+///     operands of its own among the core ones (ExciteAttrs). If empty, they give the product.
 ///   - other families without an epilogue (HasEpilogue): no expressions.
-/// Epilogue extras have the shape of outputs[0], broadcast axes with stride 0.
+/// Epilogue extras have the shape of outputs[0]; axes along which they broadcast have stride 0.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +56,7 @@ consteval Family FamilyNamed(std::string_view name) {
   throw "no family has that name";
 }
 
-/// Expressions that a family applies: a set of bits, of family.def.
+/// Bits that say which expressions a family applies; family.def combines them.
 struct ExprSlots {
   static constexpr uint8_t kNone = 0, kPrologue = 1, kEpilogue = 2, kScore = 4, kHidden = 8;
 };
@@ -66,9 +67,10 @@ bool HasPrologue(Family family);
 bool HasEpilogue(Family family);
 /// True for families with a score expression.
 bool HasScore(Family family);
-/// True for families whose prologue is applied to hidden units, not to what is read.
+/// True for families whose prologue is applied to hidden units instead of the operands that are
+/// read.
 bool HasHidden(Family family);
-/// Operands with a fixed meaning; -1: any number.
+/// Number of core operands, those with a fixed meaning; -1: any number.
 int CoreInputs(Family family);
 
 /// How the products of gemm and conv are formed. Sums of floats accumulate in f32 in every mode,
@@ -123,53 +125,56 @@ struct Problem {
 };
 
 /// The output whose bytes inputs[input] may occupy where a kernel allows that
-/// (KernelInfo::in_place): the first, but for families that change several operands.
+/// (KernelInfo::in_place). It is the first output, except in families that update several operands.
 int OutputInPlaceOf(const Problem& problem, int input);
 
-/// Inputs of the epilogue that are raw results; what follows them are the extras. 0 for elementwise
-/// steps, otherwise SumInputs, and two more for a gemm that sees moments.
+/// Number of epilogue inputs that are raw results; the extras follow them. 0 for elementwise steps,
+/// otherwise SumInputs, and two more for a gemm that sees moments.
 int RawInputs(const Problem& problem);
-/// Raw results that a gemm, a blockgemm or a conv sums up for each of its results: 2 of two halves,
-/// otherwise 1. They come first among the raw inputs.
+/// Number of sums that a gemm, a blockgemm or a conv forms for each of its results: 2 for a product
+/// of two halves, otherwise 1. They come first among the raw inputs.
 int SumInputs(const Problem& problem);
 
 /// True for a gemm whose operands have a scale for every block (GemmAttrs::scale_terms). It has
 /// four core operands; kernels take it only where they say so.
 bool HasBlockScales(const Problem& problem);
-/// What a kernel says that takes no such problem; empty for every other problem.
+/// The refusal of a kernel that does not take block scales; empty where the problem has none.
 std::string RefuseBlockScales(const Problem& problem);
 
 /// True for a gemm or blockgemm that normalises the rows of A as it reads them
 /// (GemmAttrs::rms_epsilon). It has three core operands; kernels take it only where they say so.
 bool NormalizesRows(const Problem& problem);
-/// Its epsilon; absent in every other problem.
+/// The epsilon of that norm; absent where the problem does not normalise rows.
 AddedReal RowNormEpsilon(const Problem& problem);
-/// What a kernel says that takes no such problem; empty for every other problem.
+/// The refusal of a kernel that does not normalise rows; empty where the problem does not ask for
+/// it.
 std::string RefuseRowNorm(const Problem& problem);
 
 /// True for a gemm whose epilogue sees the moments of A's rows (GemmAttrs::moments_epsilon), after
 /// the sums: the mean, then the scale. Kernels take it only where they say so.
 bool SeesMoments(const Problem& problem);
-/// Whether such a gemm also stores them, as its last output, which no result of the epilogue is.
+/// Whether a gemm that sees moments also stores them. They are then its last output, which is not a
+/// result of the epilogue.
 bool StoresMoments(const Problem& problem);
-/// Whether such a gemm makes them of moments of parts of the rows (GemmAttrs::part_terms), which
-/// are core operand 2.
+/// Whether a gemm that sees moments makes them from moments of parts of the rows
+/// (GemmAttrs::part_terms), which are core operand 2, instead of from the rows themselves.
 bool ReadsParts(const Problem& problem);
-/// What a kernel says that takes no such problem; empty for every other problem.
+/// The refusal of a kernel that does not make moments; empty where the problem does not see them.
 std::string RefuseMoments(const Problem& problem);
 
-/// True for a gemm that stores moments of parts of its first result's rows
-/// (GemmAttrs::part_columns), as its last output, which no result of the epilogue is. Kernels take
-/// it only where they say so.
+/// True for a gemm that stores the moments of parts of its first result's rows
+/// (GemmAttrs::part_columns). They are its last output, which is not a result of the epilogue.
+/// Kernels take it only where they say so.
 bool StoresParts(const Problem& problem);
-/// What a kernel says that takes no such problem; empty for every other problem.
+/// The refusal of a kernel that does not store such moments; empty where the problem does not ask
+/// for it.
 std::string RefuseStoredParts(const Problem& problem);
 
-/// Outputs that are results of the epilogue: all but stored moments and parts.
+/// Number of outputs that are results of the epilogue: all but stored moments and parts.
 size_t ResultCount(const Problem& problem);
 
-/// Iteration domain on which the prologue (the shape of the core operands) or, without one, the
-/// outputs are computed.
+/// The iteration domain: the shape of the core operands for a family with a prologue, which is
+/// evaluated there; otherwise the shape of the outputs.
 const Dims& DomainOf(const Problem& problem);
 
 /// Checks a problem from first principles: operand counts, dtypes, ranks, shapes against
@@ -182,7 +187,7 @@ Status ValidateProblem(const Problem& problem);
 /// 15360, 320, 1]+0, ...) ..."
 std::string ToString(const Problem& problem);
 Result<Problem> ParseProblem(std::string_view text);
-/// The same at the scanner's position, for the IRs' text forms, which embed problems.
+/// Parses a problem at the scanner's position, for the IRs' text forms, which embed problems.
 Result<Problem> ParseProblemFrom(Scanner& in);
 
 /// Floating-point operations and bytes moved (each distinct element once), for rooflines.

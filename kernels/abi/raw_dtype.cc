@@ -17,7 +17,7 @@ DType RawDType(const Problem& p) {
   if (IsArg(p)) return DType::kI64;
   if (p.family == Family::kDequantize || p.family == Family::kBlockGemm) return DType::kF32;
   if (!p.prologue.empty()) return p.prologue.nodes[p.prologue.results[0]].dtype;
-  // A copy without pieces is nothing but its fill.
+  // A copy may have no inputs: then its output holds nothing but the fill value.
   const DType data = p.inputs.empty() ? p.outputs[0].dtype : p.inputs[0].dtype;
   const bool product = p.family == Family::kGemm || p.family == Family::kConv;
   return product && IsNarrowInteger(data) ? DType::kI32 : ComputeDType(data);

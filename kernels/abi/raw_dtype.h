@@ -5,14 +5,15 @@
 
 namespace aicf::abi {
 
-/// Argmin and argmax give i64; reduce and normalize the dtype of their element (the prologue's
-/// value, or inputs[0]); the other families that of inputs[0]. The products of gemm and conv of
-/// integers below 32 bits sum in i32, so that u8 and i8 data need no widening; every integer sum
-/// wraps. REQUIRES: inputs is not empty, or the problem has a prologue or is a copy.
+/// i64 for argmin and argmax; f32 for dequantize and blockgemm; for other reductions and
+/// normalisations with a prologue the dtype of its value; otherwise that of inputs[0] once loaded
+/// (ComputeDType). Gemm and conv of integers below 32 bits sum their products in i32, so that u8
+/// and i8 data need no widening; every integer sum wraps. REQUIRES: inputs is not empty, or the
+/// problem has a prologue or is a copy.
 DType RawDType(const Problem& problem);
 
-/// True for operands that gemm and conv multiply: the same dtype, or any two integers below 32
-/// bits.
+/// Whether gemm and conv multiply operands of these dtypes: both are the same, or both are integers
+/// below 32 bits.
 bool CanMultiply(DType a, DType b);
 
 }  // namespace aicf::abi

@@ -5,11 +5,11 @@
 
 namespace aicf::abi {
 
-/// Gates of a cell: rows of R per hidden unit.
+/// Number of gates of a cell; R has one row per gate and hidden unit.
 inline int64_t GatesOf(CellKind cell) {
   return cell == CellKind::kRnn ? 1 : cell == CellKind::kGru ? 3 : 4;
 }
-/// Activations per direction: f, then g, then h.
+/// Number of activations per direction, which are listed in the order f, g, h.
 inline int ActivationsOf(CellKind cell) {
   return cell == CellKind::kRnn ? 1 : cell == CellKind::kGru ? 2 : 3;
 }
@@ -38,8 +38,8 @@ inline RecurrentShape RecurrentShapeOf(const Problem& p) {
   return s;
 }
 
-/// A GRU that resets the state before its product: the hidden gate's product must wait for the
-/// reset gates of every unit.
+/// True for a GRU that applies its reset gates to the state before the hidden gate's product reads
+/// it. That product must then wait for the reset gates of all units.
 inline bool ResetsBeforeProduct(const Problem& p) {
   const auto& a = p.as<RecurrentAttrs>();
   return a.cell == CellKind::kGru && !a.linear_before_reset;

@@ -31,7 +31,8 @@ bool Same(const std::vector<double>& a, const std::vector<double>& b) {
   return true;
 }
 
-// A struct's fields in the order of its Visit, which names them for one object at a time.
+// Addresses of a struct's fields in the order of its Visit. They are collected because Visit walks
+// one object at a time, and a comparison needs the fields of two.
 struct Fields {
   std::array<const void*, 32> at;
   size_t count = 0;
@@ -56,7 +57,7 @@ struct Comparison {
   }
 };
 
-// `a` and `b` hold the same alternative.
+// REQUIRES: `a` and `b` hold the same alternative.
 bool SameFields(const Attrs& a, const Attrs& b) {
   return std::visit(
       [&](const auto& one) {

@@ -1,4 +1,4 @@
-/// Equality of problems, for readers that look at one of several equal steps only.
+/// Equality of problems, for code that examines only one of several equal steps.
 #pragma once
 
 #include "kernels/abi/problem.h"

@@ -1,5 +1,5 @@
 /// For tests: a problem with something in every part, and the smallest changes of it, one for every
-/// field. Whoever compares or hashes problems has to see each of them.
+/// field. Code that compares or hashes problems has to notice each of them.
 #pragma once
 
 #include <string_view>
@@ -29,7 +29,8 @@ struct Nudge {
   void operator()(E& v) { v = static_cast<E>(static_cast<int>(v) ^ 1); }
 };
 
-/// Changes field `wanted` of the attributes; how many there are.
+/// Changes field number `wanted` of the attributes, if there is one, and returns the number of
+/// fields.
 inline int NudgeField(Attrs& attrs, int wanted) {
   int at = 0;
   std::visit(

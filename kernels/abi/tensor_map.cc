@@ -11,7 +11,7 @@ constexpr int64_t kMaxMapExtent = int64_t{1} << 32;
 constexpr int64_t kMaxStrideBytes = int64_t{1} << 40;
 constexpr int64_t kMaxBox = 256;
 constexpr int64_t kMaxStep = 8;
-constexpr int64_t kPieceBytes = 16;  // what addresses and strides are multiples of
+constexpr int64_t kPieceBytes = 16;  // addresses and strides are multiples of this
 
 const View* OperandOf(const TensorMap& map, const Problem& p) {
   if (map.operand < p.inputs.size()) return &p.inputs[map.operand];
@@ -24,7 +24,7 @@ bool IsMoved(DType dtype) {
   return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
 }
 
-/// Bytes of the innermost box that a swizzling mode can permute; 0: any.
+/// Most bytes that the box may have along the innermost axis in a swizzling mode; 0: no limit.
 int64_t SpanOf(Swizzle swizzle) {
   constexpr int64_t kSpans[] = {0, 32, 64, 128};
   return kSpans[static_cast<int>(swizzle)];
@@ -62,7 +62,7 @@ std::string CheckInnerBox(const TensorMap& map, int64_t element) {
   return {};
 }
 
-/// The map's elements lie between the first and the last that the view names.
+/// Checks that all elements of the map lie between the first and the last of the view.
 std::string CheckReach(const TensorMap& map, const View& view, int64_t element) {
   const Result<Extent> extent = ExtentOf(view);
   if (!extent.ok()) return extent.status().message();

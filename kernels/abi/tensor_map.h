@@ -28,25 +28,25 @@ inline constexpr int kMaxTensorMapRank = 5;
 
 /// Axes are listed innermost first, as the engine counts them. The innermost has stride 1.
 struct TensorMap {
-  uint32_t operand = 0;          ///< inputs, then outputs
-  Dims extents;                  ///< elements, 1 to 2^32 per axis
-  Dims strides;                  ///< elements; [0] == 1, the rest multiples of 16 bytes
-  Dims box;                      ///< elements that one copy moves along each axis, 1 to 256
-  Dims steps;                    ///< every how manieth element along an axis, 1 to 8
-  int64_t offset = 0;            ///< elements from the buffer's first byte, a multiple of 16 bytes
+  uint32_t operand = 0;  ///< number of the operand: inputs, then outputs
+  Dims extents;          ///< elements, 1 to 2^32 per axis
+  Dims strides;          ///< elements; [0] == 1, the rest multiples of 16 bytes
+  Dims box;              ///< elements that one copy spans along each axis, 1 to 256
+  Dims steps;            ///< with n along an axis, every n-th element is moved, 1 to 8
+  int64_t offset = 0;    ///< elements from the buffer's first byte, a multiple of 16 bytes
   Swizzle swizzle = Swizzle::kNone;
   BoxFill fill = BoxFill::kZero;
-  bool tf32 = false;               ///< f32 is rounded to tf32 on the way
+  bool tf32 = false;  ///< f32 is rounded to tf32 on the way
 
   friend bool operator==(const TensorMap&, const TensorMap&) = default;
 };
 
-/// Bytes of one box in shared memory, what a barrier expects of one copy.
+/// Bytes that one copy of a box writes to shared memory, which is what a barrier has to expect.
 int64_t BoxBytes(const TensorMap& map, DType dtype);
 
-/// Empty, or one sentence saying what the engine, or the operand's view, does not allow: the
-/// engine's limits on ranks, extents, strides, boxes and swizzles; an operand that is not there or
-/// of a dtype that it does not move; elements outside of those that the view names at its far ends.
+/// Empty, or one sentence saying why the map is illegal: it exceeds the engine's limits on ranks,
+/// extents, strides, boxes and swizzles; its operand does not exist or has a dtype that the engine
+/// does not move; or it reaches elements before the first or after the last of the operand's view.
 std::string CheckTensorMap(const TensorMap& map, const Problem& problem);
 
 }  // namespace aicf::abi

@@ -17,8 +17,9 @@ Status CheckView(const Problem& p, std::string_view role, size_t i, const View& 
   return OkStatus();
 }
 
-// No two elements of an output share an address: sorted by |stride|, each axis steps past the reach
-// of all smaller ones. Sufficient for every layout the compiler makes.
+// Whether no two elements of an output share an address. The test is that, with axes sorted by
+// |stride|, the stride of each axis is larger than the distance that all axes before it span. This
+// is a sufficient condition, and every layout that the compiler makes meets it.
 bool IsInjective(const View& v) {
   int64_t strides[kMaxRank], extents[kMaxRank];
   int count = 0;
@@ -56,7 +57,7 @@ Status CheckFamily(const Problem& p) {
 constexpr int kMaxInputs = 56;
 constexpr int kMaxRawInputs = 4;  // RawInputs: two sums and two moments
 
-// The dtypes of what an expression reads: operands, and raw results before them.
+// The dtypes of an expression's inputs: of raw results, then of operands.
 class InputDTypes {
  public:
   void Add(DType dtype) {

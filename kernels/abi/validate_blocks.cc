@@ -5,14 +5,15 @@
 namespace aicf::abi {
 namespace {
 
-// Rows of blocks are read as bytes, so these follow each other in memory.
+// Rows of blocks are read as bytes, so the bytes of a row have to be contiguous.
 Status CheckBlocks(const Problem& p, const View& v, BlockFormat format, int64_t elements) {
   if (static_cast<int>(format) >= kBlockFormatCount) return Bad(p, "unknown block format");
   if (v.dtype != DType::kU8) {
     return Bad(p, "the blocks are ", DTypeName(v.dtype), ", expected u8");
   }
   const auto bytes = BlockBytes(format, 1, static_cast<uint64_t>(elements));
-  // A row that is no whole number of blocks takes none that a shape has.
+  // Where the row is not a whole number of blocks, there is no such number of bytes: the value that
+  // stands for it differs from every extent.
   if (bytes.value_or(~uint64_t{0}) != static_cast<uint64_t>(v.shape.back())) {
     return Bad(p, "a row of ", elements, " elements in ", InfoOf(format).name, " does not take ",
                v.shape.back(), " bytes");
@@ -48,7 +49,8 @@ Status CheckRules<Family::kBlockGemm>(const Problem& p) {
   }
   const int64_t halves = p.as<BlockGemmAttrs>().halves;
   AICF_RETURN_IF_ERROR(CheckHalves(p, halves));
-  // Half of the rows of blocks, not twice the columns, which may be as many as fit.
+  // The rows of blocks are halved instead of doubling the columns, since twice the columns may
+  // overflow.
   if (b[0] / halves != c.back() || b[0] % halves != 0) {
     return Bad(p, b[0], " rows of blocks for ", c.back(), " columns",
                halves == 2 ? " of two halves" : "");

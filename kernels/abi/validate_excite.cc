@@ -26,7 +26,8 @@ Status CheckExciteDTypes(const Problem& p, const ExciteShape& s) {
   return OkStatus();
 }
 
-// One of the two expressions in the middle, of a product and operands [first, end) on `domain`.
+// Checks one of the two expressions between input and output: the prologue of the hidden units, or
+// the score of the gates. It reads a product and the operands [first, end), all of shape `domain`.
 Status CheckMiddle(const Problem& p, const Expr& expr, int first, int end, const Dims& domain,
                    std::string_view name) {
   std::vector<DType> inputs = {DType::kF32};

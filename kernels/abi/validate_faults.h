@@ -16,7 +16,7 @@ namespace aicf::abi::testing {
 
 inline View F32(const Dims& shape) { return DenseView(DType::kF32, shape); }
 inline View I64(const Dims& shape) { return DenseView(DType::kI64, shape); }
-/// One element, which is read again and again: any extent, without memory for it.
+/// A view that repeats one element: it may have any extent without needing memory for it.
 inline View Repeated(const Dims& shape, DType dtype = DType::kF32) {
   return {dtype, shape, Dims::Filled(shape.rank(), 0), 0};
 }

@@ -24,7 +24,8 @@ Status CheckTake(const Problem& p) {
   return CheckSameShape(p, p.outputs[0], out, "the output");
 }
 
-// Indices that replace one coordinate: all other axes must lie inside the data.
+// Checks indices that each replace the coordinate along `axis`: along no other axis may there be
+// more of them than the data has positions.
 Status CheckElementIndices(const Problem& p, int64_t axis) {
   const Dims &data = p.inputs[0].shape, &index = p.inputs[1].shape;
   if (data.rank() != index.rank()) return Bad(p, "ranks of data and indices differ");
@@ -36,7 +37,8 @@ Status CheckElementIndices(const Problem& p, int64_t axis) {
   return OkStatus();
 }
 
-// Indices whose last axis is a coordinate after `batch` common axes: the shape they select.
+// The shape that indices select from the data, where the last axis of the indices holds the
+// coordinates of one point and the first `batch` axes are common to both.
 Result<Dims> PointsShape(const Problem& p, int64_t batch) {
   const Dims &data = p.inputs[0].shape, &index = p.inputs[1].shape;
   if (index.rank() < 1) return Bad(p, "indices have no axis for the coordinates");

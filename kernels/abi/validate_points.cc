@@ -62,7 +62,7 @@ Status CheckRules<Family::kCopy>(const Problem& p) {
       return Bad(p, "piece ", i, " has another rank than the output");
     }
     for (int d = 0; d < out.shape.rank(); ++d) {
-      // A negative start is a huge one to InRange.
+      // InRange takes a negative start as a huge one, and so refuses it.
       if (!InRange(a.starts[i][d], in.shape[d], out.shape[d])) {
         return Bad(p, "piece ", i, " leaves the output along axis ", d);
       }
@@ -82,7 +82,7 @@ Status CheckRules<Family::kCopy>(const Problem& p) {
   if (!a.has_fill && covered != ElementsOf(out)) {
     return Bad(p, "pieces cover ", covered, " of ", ElementsOf(out), " elements without a fill");
   }
-  // Floats are filled with anything, infinities for masks among it.
+  // Any fill is legal for floats: masks, for one, use infinities.
   return IsFloat(dtype) ? OkStatus() : CheckReal(p, "fill", a.fill, kIntegerFill);
 }
 

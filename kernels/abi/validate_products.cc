@@ -47,7 +47,8 @@ Status CheckConvExtent(const Problem& p, const ConvAttrs& a, int d) {
   const int64_t kernel = p.inputs[1].shape[d + 2];
   int64_t span = 0;
   if (kernel < 1 || !WindowSpan(kernel, a.dilations[d], &span)) return Bad(p, "kernel ", kernel);
-  // Along the axis, the smaller grid steps over the larger, padded one.
+  // There is one window per position of the output, or of the input if transposed. All windows lie
+  // in the other tensor with its padding.
   const int64_t grid = a.transposed ? in : out;
   const int64_t field = a.transposed ? out : in;
   int64_t padded = 0, reach = 0;
@@ -93,7 +94,8 @@ Status CheckBlockScales(const Problem& p) {
   if (terms == 0) return columns == 1 ? OkStatus() : Bad(p, "scales of columns without terms");
   const View &a = p.inputs[0], &b = p.inputs[1];
   if (NormalizesRows(p)) return Bad(p, "scales of rows that are normalised");
-  // Floats multiply floats of the same dtype alone (CanMultiply), and nothing else does so in f32.
+  // It suffices to look at A's dtype: a float only multiplies a float of the same dtype
+  // (CanMultiply), and only floats have products in f32.
   if (ComputeDType(a.dtype) != DType::kF32) {
     return Bad(p, "scales of ", DTypeName(a.dtype), " x ", DTypeName(b.dtype),
                ", which are no floats with products in f32");
@@ -110,7 +112,8 @@ Status CheckBlockScales(const Problem& p) {
   return CheckSameShape(p, p.inputs[3], of_b, "B's scales");
 }
 
-// Moments of parts of rows of that shape; `parts` is nothing where `each` is 0.
+// Checks `parts`, the moments of parts of rows: `shape` is that of the rows, `each` the number of
+// elements of a part. Where `each` is 0 there are no parts, and `parts` is nullptr.
 Status CheckPartsOf(const Problem& p, std::string_view what, int64_t each, const Dims& shape,
                     const View* parts) {
   if (each == 0) return OkStatus();
@@ -153,7 +156,8 @@ Status CheckMoments(const Problem& p) {
   if (!IsData(a.dtype)) return Bad(p, "moments of ", DTypeName(a.dtype), ", not f32, f16 or bf16");
   if (a.shape.back() == 0) return Bad(p, "moments of no terms");
   if (p.epilogue.empty()) return Bad(p, "moments without an epilogue");
-  AICF_RETURN_IF_ERROR(CheckPartsOf(p, "terms", attrs.part_terms, a.shape, ReadsParts(p) ? &p.inputs[2] : nullptr));
+  AICF_RETURN_IF_ERROR(
+      CheckPartsOf(p, "terms", attrs.part_terms, a.shape, ReadsParts(p) ? &p.inputs[2] : nullptr));
   if (stores == 0) return OkStatus();
   Dims rows = a.shape;
   rows[rows.rank() - 1] = 2;
@@ -177,7 +181,7 @@ Status CheckRules<Family::kGemm>(const Problem& p) {
   }
   const int64_t halves = p.as<GemmAttrs>().halves;
   AICF_RETURN_IF_ERROR(CheckHalves(p, halves));
-  // Half of B's columns, not twice those of the output, which may be as many as fit.
+  // B's columns are halved instead of doubling the output's, since twice as many may overflow.
   const bool columns = b[rank - 1] / halves == c[rank - 1] && b[rank - 1] % halves == 0;
   if (a[rank - 2] != c[rank - 2] || !columns || a[rank - 1] != b[rank - 2]) {
     return Bad(p, "shapes ", ToString(a), " x ", ToString(b), " do not give ", ToString(c),
@@ -235,7 +239,7 @@ Status CheckRules<Family::kPool>(const Problem& p) {
     if (a.kernel[d] < 1 || !WindowSpan(a.kernel[d], a.dilations[d], &span)) {
       return Bad(p, "kernel ", a.kernel[d]);
     }
-    elements *= a.kernel[d];  // two factors below 2^31
+    elements *= a.kernel[d];  // cannot overflow: both factors are below 2^31
     if (elements > kMaxWindowReach)
       return Bad(p, "a window of more than ", kMaxWindowReach, " elements");
     if (!LastStart(y[d + 2], a.strides[d], &start) || start + span > kMaxWindowReach ||

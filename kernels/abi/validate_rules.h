@@ -15,7 +15,7 @@ Status Bad(const Problem& p, const Pieces&... pieces) {
   return Error(Code::kBadArtifact, FamilyName(p.family), " step: ", pieces...);
 }
 
-/// What most kernels of floats take: values that widen to f32.
+/// Whether the dtype is f32, f16 or bf16. Most float kernels take these, widened to f32.
 inline bool IsData(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
 }
@@ -32,12 +32,12 @@ inline Status CheckReal(const Problem& p, std::string_view name, double value, R
              RealText(range.high));
 }
 
-/// Of a product's halves, and of the norm of its rows where it has one (GemmAttrs).
+/// The rules of a product's halves, and of the norm of its rows where it has one (GemmAttrs).
 Status CheckHalves(const Problem& p, int64_t halves);
 Status CheckRowNorm(const Problem& p);
 
-/// What ValidateProblem asks of a step of the family beyond what holds of every step. Specialised,
-/// once per row of family.def, in a file validate_*.cc.
+/// The rules of one family, which ValidateProblem checks in addition to those of every step. Each
+/// row of family.def has a specialisation in one of the files validate_*.cc.
 template <Family F>
 Status CheckRules(const Problem& p);
 #define AICF_FAMILY(id, text, attrs, core, slots) \

@@ -56,7 +56,7 @@ void WriteName(TextWriter& out, std::string_view kernel_key, const Parameters& p
   if (!parameters.empty()) out.Write('}');
 }
 
-// Of symbols with kTextSymbolPrefix.
+// The hash in symbols with kTextSymbolPrefix.
 Hash128 InstanceTextHash(std::string_view kernel_key, const Problem& problem,
                          const VariantRef& variant) {
   TextWriter text;

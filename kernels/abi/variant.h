@@ -35,7 +35,7 @@ struct Variant {
   friend bool operator==(const Variant&, const Variant&) = default;
 };
 
-/// What follows from the parameters of a device kernel: all of its variant but the parameters.
+/// The parts of a device kernel's variant that follow from its parameters: all but those.
 struct DerivedVariant {
   LaunchConfig launch;
   uint64_t workspace_bytes = 0;
@@ -46,8 +46,8 @@ inline Variant MakeVariant(const Parameters& parameters, DerivedVariant derived)
   return {parameters, derived.launch, derived.workspace_bytes, std::move(derived.tensor_maps)};
 }
 
-/// A variant whose parts lie elsewhere, as those of a recorded step do. What it refers to outlives
-/// it.
+/// A view of a variant whose parts are stored elsewhere, for example in a recorded step. They have
+/// to outlive the view.
 struct VariantRef {
   VariantRef(const Variant& v)  // NOLINT(google-explicit-constructor)
       : VariantRef(v.parameters, v.launch, v.workspace_bytes, v.tensor_maps) {}
@@ -61,8 +61,8 @@ struct VariantRef {
   const std::vector<TensorMap>& tensor_maps;
 };
 
-/// "cuda.gemm.tiled{tile_m=64,tile_n=32}", or the key alone without parameters: the name of a
-/// variant in timing caches and messages. One word.
+/// The name of a variant in timing caches and messages: "cuda.gemm.tiled{tile_m=64,tile_n=32}", or
+/// the key alone where there are no parameters. It contains no blanks.
 std::string VariantName(std::string_view kernel_key, const Parameters& parameters);
 
 /// Symbol of the device function compiled for exactly this problem and variant: "aicf2_", the key

@@ -1,5 +1,5 @@
-/// ToString of problems and expressions as part of a longer text. The verifier writes one for every
-/// step of a device program whose symbol is a hash of it (kTextSymbolPrefix).
+/// Writes the text of problems and expressions (ToString) as part of a longer text. The verifier
+/// does so for every step of a device program whose symbol hashes that text (kTextSymbolPrefix).
 #pragma once
 
 #include "base/text_writer.h"

@@ -1,8 +1,8 @@
-/// Files named *.isa.cc are compiled once per instruction set with AICF_ISA = baseline, avx2 or avx512
-/// (those with products of bytes also avx512vnni, which has all that avx512 has) and put their
-/// functions in namespace aicf::cpu::AICF_ISA. Inline helpers they share must live in
-/// that namespace too: an inline function of another namespace, compiled for AVX-512, could be the copy
-/// that the linker keeps for everyone.
+/// Files named *.isa.cc are compiled once per instruction set with AICF_ISA = baseline, avx2 or
+/// avx512. Those with products of bytes are also compiled for avx512vnni, which has all that avx512
+/// has. They put their functions in namespace aicf::cpu::AICF_ISA. Inline helpers that they share
+/// must live in that namespace too. An inline function of another namespace would be compiled for
+/// AVX-512 under the same name as elsewhere, and the linker could keep that copy for everyone.
 #pragma once
 
 #if !defined(AICF_ISA)

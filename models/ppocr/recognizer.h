@@ -15,8 +15,8 @@ namespace ppocr {
 /// Gives (3, height, width) in the channel order the network was trained with: blue, green, red.
 std::vector<float> Preprocess(const Image& image, int height, int width);
 
-/// Splits the recogniser's "character" metadata into classes: index 0 is the CTC blank, then one entry
-/// per line, then a space as the last class.
+/// Splits the recogniser's "character" metadata into classes: index 0 is the CTC blank, then one
+/// entry per line, then a space as the last class.
 std::vector<std::string> ParseDictionary(std::string_view characters);
 
 /// Greedy CTC: the best class per time step, repeats merged, blanks dropped.

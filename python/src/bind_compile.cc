@@ -1,4 +1,4 @@
-// Compiling and verifying as Python sees them.
+// Python's functions for compiling and verifying.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
@@ -16,8 +16,9 @@
 namespace aicf::python {
 namespace {
 
-/// A copy of the array's bytes under the dtype and shape that Python names: numpy has no DLPack
-/// form of the types that ml_dtypes adds to it. REQUIRES: `data` has as many bytes as these take.
+/// Copies an array's bytes into a tensor of the given dtype and shape. Python passes bytes, because
+/// numpy cannot export the types that ml_dtypes adds to it through DLPack. REQUIRES: `data` has as
+/// many bytes as these take.
 ir::Tensor CopyTensor(const std::string& dtype, const Shape& shape, nb::bytes data) {
   const DType type = Take(ToDType(dtype));
   const Dims dims = Take(ToDims(shape));

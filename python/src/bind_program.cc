@@ -1,4 +1,4 @@
-// TensorInfo, Entry and Program as Python sees them.
+// The Python classes for TensorInfo, Entry and Program.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -22,7 +22,7 @@ nb::bytes ToBytes(const std::vector<std::byte>& bytes) {
   return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-/// Text of a file, which need not be UTF-8.
+/// Converts text from a file. It need not be UTF-8; invalid bytes are replaced.
 nb::str ToText(std::string_view text) {
   return nb::steal<nb::str>(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));

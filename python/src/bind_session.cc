@@ -1,4 +1,4 @@
-// Session as Python sees it.
+// The Python class for sessions.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>

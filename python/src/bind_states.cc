@@ -1,5 +1,5 @@
-// Tensors of a session as Python sees them: inputs, outputs, metas and states, copied in and out,
-// shared under DLPack, or replaced by memory of the caller.
+// Python's access to the tensors of a session: inputs, outputs, metas and states are copied in and
+// out, shared through DLPack, or replaced by memory of the caller.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
@@ -18,7 +18,7 @@ namespace {
 using Bytes = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using ConstBytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// What a host tensor is given for: "input", "meta", "seed" or "state".
+/// Hands a host tensor to the session, which uses it as `what`: "input", "meta", "seed" or "state".
 Status Give(Session& session, std::string_view what, const std::string& name,
             const ConstTensor& tensor) {
   if (what == "input") return session.SetInput(name, tensor);
@@ -33,7 +33,7 @@ void SetBytes(LiveSession& live, const std::string& what, const std::string& nam
   Unlocked([&] { return Give(live.session(), what, name, tensor); });
 }
 
-/// Copies an output or, with "state", a state out.
+/// Copies an output or, if `what` is "state", a state into `data`.
 void GetBytes(LiveSession& live, const std::string& what, const std::string& name,
               const std::string& dtype, const Shape& shape, const Bytes& data) {
   const MutableTensor tensor{Take(ToDType(dtype)), Take(ToDims(shape)), data.data(), data.size()};
@@ -43,7 +43,7 @@ void GetBytes(LiveSession& live, const std::string& what, const std::string& nam
   });
 }
 
-/// A tensor of another library, in host memory.
+/// Hands a tensor of another library, in host memory, to the session.
 void SetForeign(LiveSession& live, const std::string& what, const std::string& name,
                 const nb::ndarray<nb::ro>& array) {
   const std::string subject = StrCat(what == "seed" ? "state" : what, " '", name, "'");
@@ -79,8 +79,8 @@ void* AddressOf(Session& session, Binding::Kind kind, const std::string& name) {
   return Take(session.StatePointer(name));
 }
 
-/// The memory that the session uses for a tensor, under DLPack. The session stays alive with it,
-/// and so does what the caller bound.
+/// The memory that the session uses for a tensor, for export through DLPack. It keeps the session
+/// and whatever the caller has bound to it alive.
 nb::ndarray<nb::array_api> View(nb::handle self, const std::string& what, const std::string& name) {
   auto& live = nb::cast<LiveSession&>(self);
   const Binding::Kind kind = KindOf(what);
@@ -95,7 +95,8 @@ nb::ndarray<nb::array_api> View(nb::handle self, const std::string& what, const 
                                     device.device_id);
 }
 
-/// What is bound for a tensor: its memory (None: the session's own again) and what the caller gave.
+/// Kind and name of a tensor, the memory to bind to it (None: the session's own again), and the
+/// object that the caller gave.
 using BindRow = std::tuple<std::string, std::string, nb::object, nb::object>;
 
 void Bind(LiveSession& live, const std::vector<BindRow>& rows) {
@@ -117,7 +118,7 @@ void Bind(LiveSession& live, const std::vector<BindRow>& rows) {
   }
 }
 
-/// What the caller gave for a tensor, or None.
+/// The object that the caller bound to a tensor, or None.
 nb::object BoundTo(const LiveSession& live, const std::string& what, const std::string& name) {
   const nb::object kept = live.BoundTo(KindOf(what), name);
   return kept.is_none() ? kept : nb::object(kept[0]);
@@ -128,7 +129,7 @@ void BindForeignTensor(nb::module_& m) {
       .def_prop_ro("dtype", [](const ForeignTensor& t) { return std::string(DTypeName(t.dtype)); })
       .def_prop_ro("shape", [](const ForeignTensor& t) { return ToShape(t.shape); });
   m.def("examine", [](const nb::ndarray<nb::ro>& array) { return Take(Examine(array)); });
-  // Refuses memory that its owner says is read-only.
+  // nb::ndarray<> without nb::ro refuses memory that its owner declares read-only.
   m.def("examine_writable",
         [](const nb::ndarray<>& array) { return Take(Examine(nb::ndarray<nb::ro>(array))); });
 }

@@ -1,4 +1,4 @@
-/// What each file adds to the module.
+/// The functions with which each source file adds its part to the module.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,7 +10,7 @@ namespace aicf::python {
 void BindProgram(nanobind::module_& m);
 void BindCompile(nanobind::module_& m);
 void BindSession(nanobind::module_& m);
-/// States, metas and memory of the caller, as part of the class that BindSession makes.
+/// Adds states, metas and the binding of the caller's memory to the class that BindSession makes.
 void BindStates(nanobind::module_& m, nanobind::class_<LiveSession>& session);
 
 }  // namespace aicf::python

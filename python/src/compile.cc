@@ -107,7 +107,8 @@ Status Apply(const CompileRequest& request, CompileOptions* options) {
   return SetDecisions(request, options);
 }
 
-/// compile(options), with this machine's vendor libraries at hand where the target may use them.
+/// Calls compile(options). If the target may use vendor libraries, those of this machine are made
+/// available to it.
 template <class F>
 Result<LoadedProgram> WithLibraries(CompileOptions options, F&& compile) {
   std::optional<tools::CublasLtAlgorithms> algorithms;
@@ -129,7 +130,7 @@ Status WriteAll(int fd, std::span<const std::byte> bytes) {
   return OkStatus();
 }
 
-/// The message without the name of a file that the user never saw.
+/// Replaces a file name that means nothing to the user in the message: bytes were given, no file.
 Status Renamed(const Status& status, const std::string& path) {
   std::string message = status.message();
   for (size_t at; (at = message.find(path)) != std::string::npos;) {

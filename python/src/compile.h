@@ -1,4 +1,4 @@
-/// Compiling, as Python asks for it.
+/// Compiling for the Python package.
 #pragma once
 
 #include <map>
@@ -17,7 +17,8 @@ using NamedShapes = std::map<std::string, Shape>;
 
 using NamePairs = std::vector<std::pair<std::string, std::string>>;
 
-/// What was asked for; unset members mean the default, or for a program its own options.
+/// What the caller asked for. An unset member stands for the default or, when a program is compiled
+/// again, for the option that it was made with.
 struct CompileRequest {
   std::optional<std::string> target, math, precision, kernel_cache, calibrate_method;
   std::vector<CalibrationSample> calibrate;  ///< for a precision of 8 bits
@@ -34,14 +35,14 @@ struct CompileRequest {
   std::optional<bool> policy_strict, deterministic, strip, images, nan_branches;
 };
 
-/// From a model's file. Errors: those of Compile, of ParseShape and of Policy::ParseClause;
-/// kInvalidArgument for samples without a precision that needs them, and for a method or an error
-/// without samples.
+/// Compiles a model from its file. Errors: those of Compile, of ParseShape and of
+/// Policy::ParseClause; kInvalidArgument for samples without a precision that needs them, and for a
+/// method or an error without samples.
 Result<LoadedProgram> CompileFile(const std::string& path, const CompileRequest& request);
-/// From a model's bytes; it has no directory, so no external data.
+/// Compiles a model from its bytes. It has no directory, so it cannot have external data.
 Result<LoadedProgram> CompileBytes(std::span<const std::byte> model, const CompileRequest& request);
-/// From the lowered program that an artifact carries. Errors: also kInvalidArgument for options
-/// that are about the model.
+/// Compiles the lowered program that an artifact carries. Errors: as CompileFile; kInvalidArgument
+/// also for options that are about the model.
 Result<LoadedProgram> CompileProgram(const LoadedProgram& program, const CompileRequest& request);
 
 }  // namespace aicf::python

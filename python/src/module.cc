@@ -1,4 +1,5 @@
-// aicf._native: the library behind the Python package, which gives it its documented form.
+// aicf._native: the extension module behind the Python package, whose Python code wraps it in the
+// documented interface.
 #include <nanobind/stl/string.h>
 
 #include "base/status.h"

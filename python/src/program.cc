@@ -17,7 +17,8 @@ bool SameSections(const schema::HeaderInfo& a, const schema::HeaderInfo& b) {
 
 using Stored = std::shared_ptr<const schema::Artifact>;
 
-/// Reads the artifact again, by `read` with the keys that have to have signed it.
+/// Reads the artifact again by calling `read` with the trusted keys, one of which must have signed
+/// it; null if no signature is required. Fails if it is no longer the artifact that was loaded.
 template <class Read>
 Result<Stored> ReadAgain(const LoadedProgram& loaded, Read read) {
   schema::TrustedKeys keys;
@@ -65,7 +66,7 @@ Result<LoadedProgram> SignedProgram(const LoadedProgram& loaded, const std::stri
 
 Result<std::vector<std::byte>> ArtifactBytes(const LoadedProgram& loaded) {
   if (loaded.path.empty()) return *loaded.bytes;
-  // Read once, then judged: what is looked at is what is handed out.
+  // The file is read only once, so that the bytes that are checked are those that are returned.
   AICF_ASSIGN_OR_RETURN(auto bytes, tools::ReadFile(loaded.path));
   AICF_RETURN_IF_ERROR(ReadAgain(loaded, [&](const schema::TrustedKeys* keys) {
                          return schema::Artifact::Parse(bytes, /*with_optional=*/true, keys);

@@ -1,4 +1,4 @@
-/// A program with the place where its optional sections are.
+/// A program, and where its optional sections can be read from.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,19 @@
 
 namespace aicf::python {
 
-/// Immutable. Decisions, the lowered program and samples are read when somebody asks for them: from
-/// the bytes that the program was made from, or once more from its file.
+/// Immutable. Decisions, the lowered program and samples are read only when they are asked for:
+/// from the bytes that the program was made from, or from its file, which is then read again.
 struct LoadedProgram {
   std::shared_ptr<const Program> program;
   std::string path;  ///< empty: made from `bytes`
   std::shared_ptr<const std::vector<std::byte>> bytes;
-  LoadOptions options;  ///< hold for the file whenever it is read again
+  LoadOptions options;  ///< used again whenever the file is read again
 
   static Result<LoadedProgram> FromFile(const std::string& path, LoadOptions options);
   static Result<LoadedProgram> FromBytes(std::vector<std::byte> bytes, LoadOptions options = {});
 
-  /// With its optional sections. Errors: kIo; kBadArtifact for a file that is another one by now.
+  /// The artifact with its optional sections. Errors: kIo; kBadArtifact if the file is no longer
+  /// the one that was loaded.
   Result<std::shared_ptr<const schema::Artifact>> Stored() const;
 };
 

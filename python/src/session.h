@@ -1,4 +1,4 @@
-/// A session with what Python needs to know about it.
+/// A session with the additional data that the Python package needs.
 #pragma once
 
 #include <nanobind/ndarray.h>
@@ -14,14 +14,14 @@
 
 namespace aicf::python {
 
-/// Thread safety: as Session's.
+/// Thread safety: the same as that of Session.
 class LiveSession {
  public:
   static Result<std::unique_ptr<LiveSession>> Create(std::shared_ptr<const Program> program,
                                                      const SessionOptions& options);
 
-  /// A session with a copy of the states, and no memory of the caller. Errors: those of
-  /// Session::Fork.
+  /// A new session with a copy of the states, to which no memory of the caller is bound. Errors:
+  /// those of Session::Fork.
   Result<std::unique_ptr<LiveSession>> Fork();
 
   Session& session() { return *session_; }
@@ -30,14 +30,15 @@ class LiveSession {
   /// The session's device as DLPack names it.
   nanobind::dlpack::device device() const;
 
-  /// The Python object whose memory is bound for a tensor, which keeps it alive; None for none.
-  /// Inputs and outputs are those of the selected entry point. REQUIRES: the interpreter's lock.
+  /// The Python object whose memory is bound to a tensor; None if there is none. Inputs and outputs
+  /// are those of the selected entry point. REQUIRES: the interpreter's lock.
   nanobind::object BoundTo(Binding::Kind kind, const std::string& name) const;
-  /// None ends it.
+  /// Keeps `given` alive as the object whose memory is bound to the tensor; None releases it.
   void KeepBound(Binding::Kind kind, const std::string& name, nanobind::object given);
 
-  /// Waits for all work that was enqueued on the device's default stream so far, where other
-  /// libraries prepare tensors unless told otherwise. Nothing on the CPU. Errors: kDevice.
+  /// Waits for all work that has been enqueued on the device's default stream, because other
+  /// libraries prepare tensors there unless told otherwise. Does nothing on the CPU. Errors:
+  /// kDevice.
   Status AwaitDefaultStream() const;
 
  private:
@@ -47,10 +48,10 @@ class LiveSession {
   std::shared_ptr<const Program> program_;
   std::map<BoundKey, nanobind::object> bound_;  ///< outlives session_, which uses the memory
   std::unique_ptr<Session> session_;
-  int ordinal_ = -1;  ///< of the GPU; -1: the CPU
+  int ordinal_ = -1;  ///< the GPU's number; -1: the CPU
 };
 
-/// Where a tensor's elements are, seen through DLPack.
+/// A tensor of another library as DLPack describes it.
 struct ForeignTensor {
   DType dtype = DType::kF32;
   Dims shape;
@@ -61,8 +62,8 @@ struct ForeignTensor {
   nanobind::ndarray<nanobind::ro> owner;  ///< keeps the memory alive
 };
 
-/// Errors: kInvalidArgument for an element type that aicf lacks, too many axes, or elements that
-/// are not dense and row-major.
+/// Describes an array of another library. Errors: kInvalidArgument for an element type that aicf
+/// lacks, too many axes, or elements that are not dense and row-major.
 Result<ForeignTensor> Examine(const nanobind::ndarray<nanobind::ro>& array);
 
 }  // namespace aicf::python

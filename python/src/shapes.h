@@ -1,4 +1,4 @@
-/// Shapes and element types between Python and the library.
+/// Conversion of shapes and element types between Python and the library.
 #pragma once
 
 #include <nanobind/ndarray.h>
@@ -19,11 +19,11 @@ inline Shape ToShape(const Dims& dims) { return {dims.begin(), dims.end()}; }
 /// Errors: kInvalidArgument for more axes than a tensor can have.
 Result<Dims> ToDims(const Shape& shape);
 
-/// "f32" and so on. Errors: kInvalidArgument.
+/// The type of a name such as "f32". Errors: kInvalidArgument.
 Result<DType> ToDType(const std::string& name);
 
-/// Element types of DLPack. Types that it has no code for (integers of 4 bits in a byte each, f4)
-/// travel as unsigned bytes.
+/// The element type as DLPack has it. Types for which it has no code (integers of 4 bits that take
+/// a byte each, f4) are passed as unsigned bytes.
 nanobind::dlpack::dtype ToDlpack(DType dtype);
 /// Errors: kInvalidArgument for a type that aicf does not have.
 Result<DType> FromDlpack(nanobind::dlpack::dtype dtype);

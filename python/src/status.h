@@ -1,4 +1,4 @@
-/// Failures of the library as Python exceptions.
+/// Turns failures of the library into Python exceptions.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -19,15 +19,15 @@ inline void Check(const Status& status) {
   if (!status.ok()) Raise(status);
 }
 
-/// The value, or the exception.
+/// Returns the value, or raises the exception.
 template <class T>
 T Take(Result<T> result) {
   Check(result.status());
   return *std::move(result);
 }
 
-/// f() without the interpreter's lock, so that other Python threads go on; then the value, or the
-/// exception. REQUIRES: f touches no Python object.
+/// Calls f() without the interpreter's lock, so that other Python threads can run meanwhile; then
+/// returns the value or raises the exception. REQUIRES: f touches no Python object.
 template <class F>
 auto Unlocked(F&& f) {
   auto result = [&] {

@@ -12,7 +12,7 @@
 namespace aicf::python {
 namespace {
 
-/// One input as the entry point's buffer holds it: what is padded is zero.
+/// An input extended to the size of the entry point's buffer; the padding is zero.
 Result<std::vector<std::byte>> Whole(const TensorInfo& info, const Dims& shape,
                                      const NamedTensors& inputs) {
   const auto found = inputs.find(info.name);

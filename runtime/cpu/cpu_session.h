@@ -16,9 +16,9 @@ namespace aicf {
 Result<std::unique_ptr<Session>> CreateCpuSession(std::shared_ptr<const Program> program,
                                                   const SessionOptions& options);
 
-/// An artifact for more than the machine has would die of an illegal instruction. A CUDA target is
-/// fine: its steps run on the reference kernels. Errors: kDevice, naming both and what to compile
-/// for.
+/// Checks that the machine has the instruction set that the artifact is compiled for: without it a
+/// run would die of an illegal instruction. A CUDA target is fine: its steps run on the reference
+/// kernels. Errors: kDevice, naming both and what to compile for.
 Status CheckInstructionSet(const abi::DeviceSpec& target, abi::CpuIsa machine);
 
 }  // namespace aicf

@@ -39,7 +39,8 @@ using BufferAddresses = std::vector<std::byte*>;
 struct TableMemory {
   std::byte* arena = nullptr;  ///< program.arena_bytes bytes
   std::byte* state = nullptr;  ///< program.state_bytes bytes
-  /// By the root of a buffer's alias chain: memory in place of the two above; empty: nowhere.
+  /// Bound memory, which takes the place of the two above, indexed by the root of a buffer's alias
+  /// chain; nullptr where a buffer is not bound, empty where none is.
   std::span<std::byte* const> bound = {};
 };
 
@@ -47,11 +48,12 @@ class StepTable {
  public:
   /// Which kernels run.
   struct Kernels {
-    /// The reference kernel of every step's family, whatever the target. A CUDA artifact always
-    /// does.
+    /// Every step runs on the reference kernel of its family, whatever the target. The steps of a
+    /// CUDA artifact always do.
     bool reference = false;
-    /// A reference kernel reads no packed layout: what it reads instead. A packed operand that is
-    /// not here is unpacked by its step's kernel when the table is built, into memory of the table.
+    /// What reference kernels read in place of packed operands, whose layouts they do not know. A
+    /// packed operand that is not here is unpacked by its step's own kernel when the table is
+    /// built, into memory of the table.
     std::span<const UnpackedInput> unpacked = {};
   };
 
@@ -66,8 +68,8 @@ class StepTable {
                                  const TableMemory& memory, const ParallelContext& parallel) {
     return Build(artifact, entry, memory, parallel, Kernels{});
   }
-  /// The same, with addresses that the tables of all entry points share: a
-  /// program may have a thousand of these over a hundred thousand buffers.
+  /// The same, with addresses that the tables of all entry points share: a program may have a
+  /// thousand entry points over a hundred thousand buffers.
   static Result<StepTable> Build(const schema::Artifact& artifact, const schema::EntryPoint& entry,
                                  const TableMemory& memory,
                                  std::shared_ptr<const BufferAddresses> addresses,
@@ -93,8 +95,8 @@ class StepTable {
   Status RunAll(double most) const {
     return ForEachRun(most, [this](size_t i) { Run(i); });
   }
-  /// Calls `run(i)` for every step in the order of execution, a loop's as often as its condition,
-  /// which `run` computes, holds. Errors: as RunAll.
+  /// Calls `run(i)` for every step in the order of execution. A loop's steps are repeated while its
+  /// condition holds; steps compute the condition, so `run` has to run them. Errors: as RunAll.
   template <class F>
   Status ForEachRun(double most, F&& run) const {
     double left = most - operations_;
@@ -143,8 +145,8 @@ class StepTable {
                                  std::shared_ptr<const BufferAddresses> addresses,
                                  const ParallelContext& parallel, const Kernels& kernels);
 
-  /// Steps [first, last), the first loop among which is `loop` or a later one; false where `left`
-  /// operations do not suffice for the trips.
+  /// Runs steps [first, last), among which the first loop is `loop` or a later one. False where the
+  /// `left` operations do not suffice for the trips of loops.
   template <class F>
   bool RunRange(size_t first, size_t last, size_t loop, double* left, F&& run) const {
     for (size_t i = first; i < last;) {
@@ -184,7 +186,7 @@ class StepTable {
   double operations_ = 0;
   std::vector<abi::TensorArg> tensors_;
   std::vector<Snapshot> snapshots_;
-  std::vector<std::pair<uint32_t, uint32_t>> snapshot_tensors_;  ///< snapshot, tensor it replaces
+  std::vector<std::pair<uint32_t, uint32_t>> snapshot_tensors_;  ///< snapshot, tensor that reads it
   std::vector<ReadyGuard> guards_;
   std::vector<Prepared> steps_;
   std::vector<ReadyLoop> loops_;  ///< in the order of schema::EntryPoint::loops

@@ -19,8 +19,8 @@ class Workers {
   /// kMaxThreads; kResource when the system grants no more threads.
   static Result<std::unique_ptr<Workers>> Start(int threads);
 
-  /// In a child of fork the threads do not exist: it may run programs, on its own thread, and
-  /// leaves the pool's memory behind instead of waiting for them.
+  /// In a child of fork the worker threads do not exist. The child may still run programs, on its
+  /// own thread; there the destructor leaks the pool instead of waiting for its threads.
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;

@@ -58,23 +58,27 @@ class CudaSession final : public SessionBase {
   CUstream replay_stream() const {
     return options_.stream != nullptr ? static_cast<CUstream>(options_.stream) : stream_.get();
   }
-  /// As the selected lane's replays of the selected entry point find them.
+  /// Addresses that the selected lane's replays of the selected entry point use, in bound memory
+  /// and in the lane's own memory, too.
   AddressMap addresses() const { return AddressesOf(bound_addresses_, lanes_[lane()], current()); }
   void* Pointer(uint32_t buffer) const { return reinterpret_cast<void*>(addresses().Of(buffer)); }
 
   /// One entry point in one lane, ready to be replayed.
   struct Replay {
     std::vector<std::unique_ptr<Launch>> launches;
-    std::optional<GuardedSteps> guarded;  ///< without graphs, and until there are some
+    std::optional<GuardedSteps> guarded;  ///< dropped once the graph is captured, if there is one
     std::optional<GraphExec> graph;
   };
-  /// Of one entry point, by lane; each stays where it is, for its guarded steps point into it.
+  /// The replays of one entry point, by lane. Each is allocated by itself and never moves, because
+  /// its guarded steps point into it.
   using Replays = std::vector<std::unique_ptr<Replay>>;
-  /// What a replay that is in flight has for itself.
+  /// What every lane has for itself, so that its replay can be in flight beside those of other
+  /// lanes.
   struct Lane {
     Staging staging;
-    /// With several lanes, whose replays are queued behind each other: where this lane's metas lie
-    /// on the device, and which outputs its steps write to `staging` directly.
+    /// Set only where replays of several lanes are queued behind each other, that is, with
+    /// SyncPolicy::kEventRecord: the place of this lane's metas on the device, and the outputs that
+    /// its steps write to `staging` directly.
     std::optional<LaneMemory> memory;
     Event done;
     bool in_flight = false;
@@ -104,8 +108,9 @@ class CudaSession final : public SessionBase {
   Status CopyStates(const CudaSession& from);
   Status LaunchReplay();
   Status FinishReplay();
-  /// The first line of every call. Errors: the sticky failure; kDevice in a forked child or after a
-  /// reset of the device; kInvalidArgument while the caller captures his stream.
+  /// Called first in every call that uses the driver. Errors: the sticky failure; kDevice in a
+  /// forked child or after a reset of the device; kInvalidArgument while the caller captures his
+  /// stream.
   Status Enter(const ContextScope& scope);
   Lane& own() { return lanes_[lane()]; }
   Status WaitForLane(Lane& lane);
@@ -115,7 +120,7 @@ class CudaSession final : public SessionBase {
   Status Remember(Status status);
 
   const SessionOptions options_;
-  // In the order of their dependence: destroyed from the last to the first.
+  // Members depend on those before them: they are destroyed from the last to the first.
   std::shared_ptr<const DeviceProgram> shared_;
   DeviceMemory arena_, state_;
   Stream stream_;
@@ -232,8 +237,8 @@ Status CudaSession::Prepare(std::shared_ptr<const DeviceProgram> shared) {
   return OkStatus();
 }
 
-// What is new is made beside what is there, which stays when that fails. No dry run: it would write
-// into memory of the caller, and the functions have run before.
+// The new replays are made beside the old ones, which stay when that fails. There is no dry run: it
+// would write into the caller's memory, and the functions have run before.
 Status CudaSession::Rebind(const BoundMemory& bound, bool all_entries) {
   const ContextScope scope(device());
   AICF_RETURN_IF_ERROR(Enter(scope));
@@ -270,7 +275,8 @@ Status CudaSession::EnqueueReplay(const Lane& lane, size_t index, const AddressM
   return lane.staging.EnqueueDownloads(index, addresses, stream);
 }
 
-// Metas that have a place of their own are copied beside the replay that is in flight.
+// Where the lane's metas have a place of their own, they are copied to it beside the replay of
+// another lane that is in flight. Otherwise the replay itself copies them.
 Status CudaSession::UploadMetas() {
   if (!own().memory) return OkStatus();
   return own().memory->Upload(own().staging, current(), addresses(), own().done, replay_stream());
@@ -387,7 +393,8 @@ Status CudaSession::CheckLaneIdle() {
   return RefuseInFlight(own());
 }
 
-// With transfers every replay uploads the staging copy; without, the device's own is the only one.
+// With transfers, every replay uploads the staging copy, so it is enough to clear that one.
+// Without, the inputs' only copies are on the device.
 Status CudaSession::ClearInputs() {
   own().staging.ClearInputs(current());
   if (options_.transfers) return OkStatus();
@@ -533,7 +540,8 @@ Result<std::unique_ptr<Session>> CreateCudaSession(std::shared_ptr<const Program
   }
   AICF_ASSIGN_OR_RETURN(std::shared_ptr<const DeviceProgram> shared,
                         DeviceProgram::Acquire(program, *driver, ordinal));
-  // Held until the context is left, since a session that fails lets go of it.
+  // Keeps the device alive until `scope` has left its context: a session that fails to prepare
+  // drops its own reference before.
   const std::shared_ptr<const Device> device = shared->device();
   const ContextScope scope(*device);
   AICF_RETURN_IF_ERROR(scope.status());

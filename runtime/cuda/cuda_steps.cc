@@ -37,7 +37,7 @@ class CudaSteps final : public StepByStep {
     return driver().Check(driver().StreamSynchronize(stream_.get()), what);
   }
 
-  // In the order of their dependence: destroyed from the last to the first.
+  // Members depend on those before them: they are destroyed from the last to the first.
   std::shared_ptr<const DeviceProgram> shared_;
   const schema::EntryPoint& entry_;
   const std::vector<uint32_t> roots_;
@@ -103,7 +103,8 @@ Result<std::unique_ptr<StepByStep>> CreateCudaSteps(std::shared_ptr<const Progra
   }
   AICF_ASSIGN_OR_RETURN(std::shared_ptr<const DeviceProgram> shared,
                         DeviceProgram::Acquire(std::move(program), *driver, ordinal));
-  // Held until the context is left, since an executor that fails lets go of it.
+  // Keeps the device alive until `scope` has left its context: an executor that fails to prepare
+  // drops its own reference before.
   const std::shared_ptr<const Device> device = shared->device();
   const ContextScope scope(*device);
   AICF_RETURN_IF_ERROR(scope.status());

@@ -32,7 +32,8 @@ class Device {
 
   const Driver& driver() const { return driver_; }
   CUcontext context() const { return context_; }
-  /// Names this life of the primary context; a reset gives it another.
+  /// Identifies the primary context between two resets of the device: after a reset it has another
+  /// id.
   unsigned long long context_id() const { return context_id_; }
   int ordinal() const { return ordinal_; }
   const std::string& name() const { return name_; }
@@ -59,10 +60,11 @@ class Device {
   DeviceLimits limits_;
 };
 
-/// While the calling thread is inside the library, captures of others are no matter to it. A caller
-/// who captures in the global mode, in this thread or another, forbids every thread to allocate, to
-/// free or to ask for an event's state: the call would fail, and so would his capture. Nothing here
-/// is done to streams that are being captured, so nothing has to be forbidden.
+/// Keeps the calling thread, while it is inside the library, from disturbing captures of others. A
+/// caller who captures in the global mode, in this thread or another, forbids every thread to
+/// allocate, to free or to ask for an event's state: the call would fail, and so would his capture.
+/// The library does nothing to streams that a caller captures, so it is safe to exempt the thread
+/// from this rule: its capture mode is relaxed for as long as the object lives.
 class BesideCaptures {
  public:
   explicit BesideCaptures(const Driver& driver) : driver_(driver) {
@@ -76,7 +78,7 @@ class BesideCaptures {
 
  private:
   const Driver& driver_;
-  CUstreamCaptureMode mode_ = kCaptureRelaxed;  ///< then: the caller's
+  CUstreamCaptureMode mode_ = kCaptureRelaxed;  ///< after the exchange: the thread's own mode
   bool exchanged_ = false;
 };
 

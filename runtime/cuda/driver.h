@@ -32,8 +32,8 @@ class Driver {
   /// Errors: kDevice: no driver, too old (naming both versions), or no device, and what still
   /// works. After an error the next call tries again.
   static Result<Driver*> Get();
-  /// What health() says of the process's driver; ok where none was opened. Opens none, waits for
-  /// nothing.
+  /// The health() of the process's driver; ok where none has been opened. Opens no driver and waits
+  /// for nothing.
   static Status ProcessHealth();
   /// Opens `library` and initialises it. For tests of its errors.
   static Result<std::unique_ptr<Driver>> Open(const char* library);
@@ -42,8 +42,8 @@ class Driver {
   Driver& operator=(const Driver&) = delete;
 
   /// One method per row of driver_functions.def: counts the call and makes it. A device fault is
-  /// remembered for good (health()), whether anybody looks at the result or, as of calls that give
-  /// something back, nobody does.
+  /// remembered for good (health()), even where nobody looks at the result, as in calls that free
+  /// something.
 #define AICF_CUDA_FN(name, symbol, params) \
   template <class... Args>                 \
   CUresult name(Args... args) const {      \
@@ -60,7 +60,7 @@ class Driver {
   /// code.
   /// A device fault among them is remembered for good (health()).
   Status Check(CUresult result, std::string_view what, uint64_t needed = 0) const;
-  /// ok until a call has told of a device fault; from then on kDevice, naming the first one. Costs
+  /// ok until a call has returned a device fault; from then on kDevice, naming the first one. Costs
   /// one load while it is ok.
   Status health() const;
 

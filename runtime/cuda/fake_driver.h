@@ -58,8 +58,9 @@ struct FakeMachine {
   int programmatic_launches = 0;
   int contexts = 0;  ///< retained
   int context_depth = 0;
-  unsigned long long context_id = 1;  ///< another one: somebody has reset the device
-  /// Another library captures in the global mode: what a thread may not do then, is a problem.
+  unsigned long long context_id = 1;  ///< a test changes it to simulate a reset of the device
+  /// Another library captures in the global mode: a call that a thread may not make then is
+  /// recorded in `problem`.
   bool foreign_capture = false;
   std::mutex mutex;
 };
@@ -78,8 +79,8 @@ struct FakeNode {
 struct FakeGraph {
   std::vector<FakeNode> nodes;
 
-  /// Of the nodes that could run, the one captured last: whatever an edge is missing between runs
-  /// in the wrong order.
+  /// Always runs, of the nodes that could run next, the one captured last, so that nodes without a
+  /// needed edge between them run in the wrong order.
   CUresult Run() const {
     std::vector<bool> ran(nodes.size());
     for (size_t count = 0; count < nodes.size(); ++count) {
@@ -94,8 +95,8 @@ struct FakeGraph {
     return kCudaSuccess;
   }
 };
-/// What a capture has on one stream: the graph that all its streams fill, and the nodes after
-/// which the next one goes.
+/// Where a capture stands on one of its streams: the graph, which all its streams fill, and the
+/// nodes after which the stream's next node goes.
 struct FakePosition {
   std::shared_ptr<FakeGraph> graph;
   std::vector<size_t> tail;
@@ -118,7 +119,7 @@ inline void Problem(const std::string& text) {
   if (Machine()->problem.empty()) Machine()->problem = text;
 }
 
-/// How the calling thread stands to captures: kCaptureGlobal unless it has said otherwise.
+/// The calling thread's capture mode: kCaptureGlobal unless it has exchanged it.
 inline CUstreamCaptureMode& ThreadMode() {
   static thread_local CUstreamCaptureMode mode = kCaptureGlobal;
   return mode;
@@ -196,7 +197,8 @@ inline bool AllJoined(const FakePosition& end) {
   return std::ranges::find(joined, false) == joined.end();
 }
 
-/// A programmatic launch is legal in a capture right after one kernel.
+/// Checks that a programmatic launch is in a capture, right after exactly one kernel: nowhere else
+/// is it legal.
 inline void CheckAttributes(const CUlaunchConfig& config) {
   for (uint32_t i = 0; i < config.attribute_count; ++i) {
     if (config.attributes[i].id != kLaunchProgrammaticSerialization) continue;

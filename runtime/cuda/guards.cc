@@ -34,7 +34,8 @@ size_t GuardedSteps::Depth() const {
   return depth;
 }
 
-// Loops by launch: the steps of a program count from its first entry point.
+// The launches [LoopBegin, LoopEnd) of a loop. Launches are numbered from the entry point's first
+// step, steps from the first one of the program.
 size_t GuardedSteps::LoopBegin(size_t loop) const {
   return static_cast<size_t>(loops_.begin(static_cast<int>(loop)) - entry_->first_step);
 }
@@ -48,7 +49,8 @@ size_t GuardedSteps::LoopAfter(size_t loop) const {
   return next;
 }
 
-// The steps from `first` on that share its next guard, up to the next loop.
+// The end of the run of steps from `first` on that share its next guard; the next loop ends it,
+// too.
 size_t GuardedSteps::GuardEnd(const Part& part, size_t first) const {
   const schema::Guard& guard = GuardsOf(first)[part.guards];
   const size_t limit =
@@ -60,7 +62,7 @@ size_t GuardedSteps::GuardEnd(const Part& part, size_t first) const {
   return end;
 }
 
-// The plan has guards and loops on one stream only.
+// For plans with several streams, which have neither guards nor loops (VerifyStreams).
 Status GuardedSteps::CaptureStreams(CUstream stream) const {
   AICF_RETURN_IF_ERROR(streams_->Fork(stream));
   for (uint32_t i = 0; i < launches_->size(); ++i) {

@@ -29,7 +29,8 @@ class Owned {
   }
   ~Owned() {
     if (handle_ == Handle{}) return;
-    // Twice where the context cannot be entered: what is not given back now never is.
+    // Tries a second time where the context cannot be entered: what is not freed now is never
+    // freed.
     if (!GaveBack()) (void)GaveBack();
   }
 
@@ -88,7 +89,7 @@ using GraphExec = Owned<GraphExecTraits>;
 /// Errors: kResource naming `what`, the bytes needed and free; kDevice.
 Result<DeviceMemory> AllocateDevice(const std::shared_ptr<const Device>& device,
                                     std::string_view what, uint64_t bytes);
-/// Host memory that copies may read while the processor runs on; zeroed.
+/// Zeroed, pinned host memory, which copies may read while the host goes on.
 Result<PinnedMemory> AllocatePinned(const std::shared_ptr<const Device>& device,
                                     std::string_view what, uint64_t bytes);
 Result<Stream> CreateStream(const std::shared_ptr<const Device>& device);

@@ -5,8 +5,9 @@
 namespace aicf::cuda {
 namespace {
 
-// Whether one step of the entry point writes the buffer, by a kernel that stores each element once
-// and does not read it: memory of the host is no place for sums that grow.
+// Whether exactly one step of the entry point writes the buffer, and its kernel is one of aicf's
+// own, which stores each element once, and does not read the buffer. A kernel that adds up sums in
+// its output must not do so in the host's memory.
 bool IsStoredOnce(const schema::Program& plan, const schema::EntryPoint& e,
                   const std::vector<uint32_t>& roots, uint32_t root) {
   const auto has = [&](const std::vector<uint32_t>& buffers) {
@@ -50,7 +51,8 @@ Result<LaneMemory> LaneMemory::Allocate(const std::shared_ptr<const Device>& dev
   for (size_t e = 0; e < entries; ++e) {
     const schema::EntryPoint& entry = plan.entry_points[e];
     LaneAddresses own;
-    // At the same places of the block as in the staging memory.
+    // Each meta has the same offset in the block as in the staging memory, so that one copy moves
+    // all of them.
     for (size_t m = 0; m < entry.metas.size(); ++m) {
       const auto at = static_cast<uint64_t>(staging.meta(e, m) - staging.meta(e, 0));
       own.push_back({roots[entry.metas[m]], memory.metas_.get() + at});
@@ -66,7 +68,8 @@ Result<LaneMemory> LaneMemory::Allocate(const std::shared_ptr<const Device>& dev
   return memory;
 }
 
-// The first run of steps, which nobody has set metas for, finds zeros, as in the arena.
+// The first run of the steps, before which nobody has set metas, then finds zeros, as it does in
+// the arena.
 Status LaneMemory::Clear() const {
   if (bytes_ == 0) return OkStatus();
   const Driver& driver = device_->driver();

@@ -1,6 +1,6 @@
 /// The fake driver on a device that is as slow as can be: a graph that was launched runs only when
-/// somebody waits for it. Whoever writes into what a queued replay still reads, or reads what it
-/// has not written, gets wrong numbers. Tests only.
+/// somebody waits for it. So the runtime gets wrong numbers where it writes into what a queued
+/// replay still reads, or reads what that replay has not written yet. Tests only.
 #pragma once
 
 #include <deque>
@@ -14,7 +14,7 @@ struct LateMachine {
   DriverApi fake;
   std::deque<std::pair<CUgraphExec, CUstream>> waiting;
   uint64_t launched = 0, finished = 0;
-  std::map<CUevent, uint64_t> recorded;  ///< launches before it
+  std::map<CUevent, uint64_t> recorded;  ///< by event: launches before it
 };
 
 inline LateMachine& Late() {

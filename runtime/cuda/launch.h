@@ -17,15 +17,17 @@ class Launch {
   /// Enqueues the step after all that is on `stream`; allocates nothing. Legal while `stream` is
   /// captured.
   virtual Status Enqueue(CUstream stream) const = 0;
-  /// The same as the plan says it: where the step's launch is programmatic, it may start before the
-  /// one enqueued last has finished. REQUIRES: that one is the step before it on the plan's stream.
+  /// As Enqueue, but where the plan says that the step's launch is programmatic, the step may start
+  /// before the one enqueued last has finished. REQUIRES: the step enqueued last on `stream` is the
+  /// one before this on the plan's stream.
   virtual Status EnqueueInOrder(CUstream stream) const { return Enqueue(stream); }
 };
 
-/// By the root of a buffer's alias chain: memory of the caller, or 0 for the session's own.
+/// Memory that the caller has bound, indexed by the buffer at the end of an alias chain; 0 where
+/// the session's own memory is used.
 using BoundAddresses = std::vector<CUdeviceptr>;
 
-/// Where a lane has buffers for itself, by the root of their alias chains.
+/// The address of a buffer that a lane has for itself, and the root of that buffer's alias chain.
 struct LaneAddress {
   uint32_t root = 0;
   CUdeviceptr at = 0;
@@ -35,9 +37,9 @@ using LaneAddresses = std::vector<LaneAddress>;
 /// Device addresses of one session, or of one lane of it.
 class AddressMap {
  public:
-  /// `bound` may be null: nothing is bound. `roots`, which outlive the map, are
-  /// schema::RootsOf(plan); without them every look-up follows its chain. `lane` may be null; what
-  /// is bound comes before what it says.
+  /// `bound` may be null, then nothing is bound. `roots` is schema::RootsOf(plan) and outlives the
+  /// map; where it is null, every look-up follows the alias chain. `lane` may be null; where a
+  /// buffer is bound, the bound memory comes before the lane's own.
   AddressMap(const schema::Program& plan, CUdeviceptr arena, CUdeviceptr weights,
              CUdeviceptr state = 0, std::shared_ptr<const BoundAddresses> bound = nullptr,
              const std::vector<uint32_t>* roots = nullptr,

@@ -42,9 +42,10 @@ Result<Module> LoadImage(const std::shared_ptr<const Device>& device,
   return Module(device, module);
 }
 
-/// The kernel takes exactly the step's addresses (inputs, outputs, workspace) and its tensor maps.
-/// The compiler's promise about its own code, checked because a wrong count would read past the
-/// parameters. Where a map begins is the device compiler's choice: it aligns maps in its own way.
+/// Checks that the kernel takes exactly the step's addresses (inputs, outputs, workspace) and its
+/// tensor maps. The compiler promises this of its own code; it is checked because with a wrong
+/// count a launch would read past the parameters. A map may begin at any offset after what precedes
+/// it, since the device compiler aligns maps in its own way.
 Status CheckParameters(const Driver& driver, CUfunction function, const schema::Step& step) {
   const size_t addresses = step.inputs.size() + step.outputs.size() + 1;
   const size_t expected = addresses + step.tensor_maps.size();
@@ -93,7 +94,7 @@ Status CheckFunction(const Device& device, CUfunction function, const schema::St
     return Error(Code::kDevice, step.symbol, " needs ", shared, " bytes of shared memory but ",
                  device.name(), " has ", device.limits().max_shared_bytes, " per block");
   }
-  // More than 8 blocks of a cluster are granted on request.
+  // Clusters of more than 8 blocks are allowed only on request.
   const uint64_t cluster = uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
   if (cluster > 8) {
     AICF_CUDA_CHECK(driver, "granting a kernel a larger cluster",

@@ -7,7 +7,8 @@
 /// its launch gap included. The sum over all steps is T(n), the replay's own time, by construction.
 /// Two consequences to know when reading a profile: the first step carries the graph's fixed launch
 /// latency, and a step that hides under it or under its predecessor's tail shows less than it takes
-/// alone. Guarded steps run, and a loop's steps run once: what is timed is one trip. Noise can put T(k) below T(k-1); such neighbours share their time (trace::NonDecreasing).
+/// alone. Guarded steps always run, and the steps of a loop run once, so that one trip is timed.
+/// Noise can put T(k) below T(k-1); such neighbours share their time (trace::NonDecreasing).
 #pragma once
 
 #include <memory>
@@ -19,9 +20,9 @@
 
 namespace aicf::cuda {
 
-/// Profiles `launches`, numbered from `first_step`; `one_stream`: the plan has all on one.
-/// Instantiates one graph per step, one at a time. REQUIRES: the device's context is current;
-/// `stream` is idle and owned by the caller.
+/// Profiles `launches`, whose steps are numbered from `first_step`. `one_stream` says that the plan
+/// has all of them on one stream. Instantiates one graph per step, one at a time. REQUIRES: the
+/// device's context is current; `stream` is idle and owned by the caller.
 Result<std::vector<StepProfile>> ProfileLaunches(
     const std::shared_ptr<const Device>& device, CUstream stream,
     const std::vector<std::unique_ptr<Launch>>& launches, uint32_t first_step, bool one_stream,

@@ -12,8 +12,9 @@ namespace aicf::cuda {
 
 /// Calls `replay` (which enqueues one replay on `stream`) `iterations` times back to back with an
 /// event between consecutive ones, and gives the microseconds from event to event. Consecutive
-/// replays share an event, so the samples add up to the whole time: launch gaps are in them,
-/// waiting for the host between replays is not as long as a replay takes longer than its launch.
+/// replays share an event, so the samples add up to the whole time. They include the gaps between
+/// launches, but no waiting for the host between replays, as long as a replay takes longer than its
+/// launch.
 /// REQUIRES: the device's context is current.
 Result<std::vector<double>> TimeBackToBack(const std::shared_ptr<const Device>& device,
                                            CUstream stream, int iterations,

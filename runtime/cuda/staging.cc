@@ -6,8 +6,9 @@
 namespace aicf::cuda {
 namespace {
 
-/// That of the arena, so that what lies next to each other there does so here. A line of its own
-/// for each tensor also keeps one tensor's writer off another's cache lines.
+/// The arena's alignment, so that metas, which lie next to each other there, have the same
+/// distances here, and one copy moves them all. It also keeps the writer of one tensor off the
+/// cache lines of another.
 constexpr uint64_t kStagingAlignment = schema::kBufferAlignment;
 
 constexpr uint64_t RoundUp(uint64_t bytes) {
@@ -43,7 +44,7 @@ Result<Staging> Staging::Allocate(const std::shared_ptr<const Device>& device,
       }
     };
     Entry& entry = staging.entries_.emplace_back();
-    // As they lie on the device: at multiples of the alignment, one after the other.
+    // Metas lie here as they do on the device: at multiples of the alignment, one after the other.
     place(e.metas, entry.metas);
     if (!tensors) continue;
     place(e.inputs, entry.inputs);

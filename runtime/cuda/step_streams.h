@@ -17,23 +17,25 @@ namespace aicf::cuda {
 /// capture from Fork to Join. Edges are events, recorded once each.
 class StepStreams {
  public:
-  /// REQUIRES: the device's context is current; the entry point outlives the object, which passed
-  /// VerifyStreams. Errors: kDevice.
+  /// REQUIRES: the device's context is current; the entry point has passed VerifyStreams and
+  /// outlives the object. Errors: kDevice.
   static Result<StepStreams> Prepare(const DeviceProgram& program, const schema::EntryPoint& entry);
 
   /// Whether all steps are on stream 0; then the functions below do nothing.
   bool serial() const { return sides_.empty(); }
 
-  // In this order, `main` being captured: Fork, then for each step Enter and Leave, then Join.
+  // To be called while `main` is captured, in this order: Fork; then for each step Enter, its
+  // launch on StreamOf, and Leave; then Join.
   // Errors: kDevice.
 
   /// The other streams begin after what is on `main`.
   Status Fork(CUstream main) const;
   /// Makes the step's stream wait for the steps that it waits for.
   Status Enter(CUstream main, uint32_t step) const;
-  /// Where Enter's step goes.
+  /// The stream on which the step is launched.
   CUstream StreamOf(CUstream main, uint32_t step) const;
-  /// Right after the step, for those that wait for it.
+  /// To be called right after the step is launched; records the event of a step that others wait
+  /// for.
   Status Leave(CUstream main, uint32_t step) const;
   /// `main` goes on after all streams.
   Status Join(CUstream main) const;
@@ -49,10 +51,10 @@ class StepStreams {
 
   const DeviceProgram* program_;
   const schema::EntryPoint* entry_;
-  std::vector<Stream> sides_;         ///< of stream 1 + i
-  std::vector<Event> ends_;           ///< of sides_
-  Event start_;                       ///< of the entry point
-  std::map<uint32_t, Event> events_;  ///< by step that another one waits for
+  std::vector<Stream> sides_;         ///< [i] is for the plan's stream 1 + i
+  std::vector<Event> ends_;           ///< [i] is the end of sides_[i]
+  Event start_;                       ///< the start of the entry point
+  std::map<uint32_t, Event> events_;  ///< by step: the end of each step that another one waits for
 };
 
 }  // namespace aicf::cuda

@@ -25,7 +25,7 @@ int DataTypeOf(DType dtype, bool tf32) {
 }
 
 constexpr int kNoInterleave = 0;
-constexpr int kPromote256Bytes = 3;  ///< sectors that the second-level cache fetches together
+constexpr int kPromote256Bytes = 3;  ///< the L2 cache fetches 256 bytes together
 
 }  // namespace
 
@@ -50,7 +50,7 @@ Result<CUtensorMap> EncodeTensorMap(const Driver& driver, const abi::TensorMap& 
     extents[d] = static_cast<uint64_t>(map.extents[d]);
     box[d] = static_cast<uint32_t>(map.box[d]);
     steps[d] = static_cast<uint32_t>(map.steps[d]);
-    // The innermost stride is one element, and is not named.
+    // The innermost stride is one element, and is not passed to the driver.
     if (d > 0) strides[d - 1] = static_cast<uint64_t>(map.strides[d]) * bytes;
   }
   const CUdeviceptr first = address + static_cast<uint64_t>(map.offset) * bytes;

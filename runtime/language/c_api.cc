@@ -41,7 +41,8 @@ aicf_code WithGenerator(aicf_generator handle, F&& f) {
   });
 }
 
-/// A struct of the caller's version over the defaults. `least` bytes are the members that every
+/// Copies a struct of the caller's version over the defaults in `full`, so that members which his
+/// header did not know keep their defaults. The first `least` bytes are the members that every
 /// version has.
 template <class T>
 Status ReadStruct(const T* given, size_t least, std::string_view name, T* full) {

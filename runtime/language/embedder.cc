@@ -35,8 +35,8 @@ bool Is(const TensorInfo& tensor, std::string_view name, DType dtype, const Dims
   return tensor.name == name && tensor.dtype == dtype && tensor.shape == shape;
 }
 
-/// The rows that an entry point takes. Errors: kBadArtifact where it is not as an embedding
-/// model's.
+/// The rows that an entry point takes. Errors: kBadArtifact where its metas and its output are not
+/// those of an embedding model.
 Result<int64_t> RowsOf(const EntryInfo& entry) {
   const bool whole = entry.inputs.empty() && entry.metas.size() == 2 && entry.outputs.size() == 1;
   const int64_t rows = whole && entry.metas[0].shape.rank() == 2 ? entry.metas[0].shape[1] : 0;

@@ -10,8 +10,9 @@
 namespace aicf {
 namespace {
 
-/// Where a prefill's time is twice that of no rows at all. On a CPU reading the weights is soon as
-/// little as computing with them; a GPU computes hundreds of rows in the time of reading.
+/// Layout::run_cost_rows: the number of rows with which a prefill takes twice the time of a run
+/// without any. On a CPU, computing with the weights takes as long as reading them after a few
+/// rows; a GPU computes hundreds of rows in the time that reading takes.
 constexpr int64_t kCpuRunRows = 8;
 constexpr int64_t kGpuRunRows = 256;
 

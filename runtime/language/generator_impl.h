@@ -59,8 +59,8 @@ class GeneratorImpl final : public Generator {
   };
   class Turn;
 
-  // All of these REQUIRE the lock, and those that take it give it back while a run or a callback
-  // goes on.
+  // All of these REQUIRE that the lock is held. Those that take it as an argument release it while
+  // a run or a callback goes on.
   Result<RequestRef> Find(uint64_t id) const;
   Result<StepReport> StepOnce(Lock& lock);
   Status RunOnce(Lock& lock, StepReport* report);
@@ -84,16 +84,16 @@ class GeneratorImpl final : public Generator {
   mutable std::mutex mutex_;
   std::condition_variable turn_ended_;
   bool stepping_ = false;
-  bool running_ = false;     ///< the one who steps waits for the runner: nobody may leave active_
-  std::thread::id stepper_;  ///< who steps, where stepping_
+  bool running_ = false;     ///< the runner is at work: meanwhile no request may leave active_
+  std::thread::id stepper_;  ///< the thread that steps, while stepping_
   uint64_t last_id_ = 0;
   std::unordered_map<uint64_t, RequestRef> requests_;  ///< all that are not forgotten
   std::vector<RequestRef> active_;    ///< those that have not ended, in order of submission
   std::vector<Sequence*> sequences_;  ///< of active_
   Scheduler scheduler_;
   std::vector<Sequence*> drawn_;  ///< kept for its memory
-  std::vector<Event> events_;     ///< not told yet
-  std::vector<Event> telling_;    ///< of the thread that steps
+  std::vector<Event> events_;     ///< those whose callback is still to be called
+  std::vector<Event> telling_;    ///< those whose callbacks the stepping thread is calling
 };
 
 }  // namespace aicf::language

@@ -28,7 +28,8 @@ class GeneratorImpl::Turn {
 
 namespace {
 
-/// Takes the lock again when it goes, however that comes about. `flag` is true meanwhile.
+/// Releases the lock while it lives, and takes it again in the end, even when that comes by an
+/// exception. `flag` is true meanwhile.
 class Unlocked {
  public:
   explicit Unlocked(std::unique_lock<std::mutex>& lock, bool* flag = nullptr)
@@ -56,7 +57,7 @@ StepReport::Kind KindOf(RunKind kind) {
   return kind == RunKind::kPrefill ? StepReport::Kind::kPrefill : StepReport::Kind::kDecode;
 }
 
-/// All but what was drawn.
+/// Fills in everything but what was drawn.
 void Describe(const ScheduledRun& run, StepReport* report) {
   report->kind = KindOf(run.plan.kind);
   report->entry = run.plan.bucket.entry;
@@ -92,7 +93,7 @@ void GeneratorImpl::RemoveFinished() {
 }
 
 Status GeneratorImpl::TakeDrawn(const RequestRef& request) {
-  if (request->cancelled) return OkStatus();  // what it drew after that is nobody's
+  if (request->cancelled) return OkStatus();  // what it draws after that is dropped
   AICF_ASSIGN_OR_RETURN(std::string said, request->Take(info_.end_tokens));
   const FinishReason finish = request->result.finish;
   if (request->asked.on_progress) {
@@ -126,7 +127,7 @@ Status GeneratorImpl::Launch(Lock& lock) {
   return status;
 }
 
-/// Launches the run whose turn it is, where the step before has not done so.
+/// Launches the run whose turn it is, unless the step before has queued it already.
 Status GeneratorImpl::LaunchNext(Lock& lock) {
   if (scheduler_.under_way() > 0) return OkStatus();
   AICF_ASSIGN_OR_RETURN(const bool runs, scheduler_.Prepare(sequences_));
@@ -135,7 +136,7 @@ Status GeneratorImpl::LaunchNext(Lock& lock) {
 }
 
 /// Queues the run after the one that is under way, so that the device need not wait for the host in
-/// between. A run that cannot be launched is the next step's: that one tries again, and reports it.
+/// between. Where the launch fails, the next step tries again, and reports the error.
 Status GeneratorImpl::LaunchAhead(Lock& lock) {
   if (runner_->most_under_way() < 2) return OkStatus();
   AICF_ASSIGN_OR_RETURN(const bool runs, scheduler_.PrepareAhead(sequences_));
@@ -178,7 +179,8 @@ Status GeneratorImpl::RunOnce(Lock& lock, StepReport* report) {
     status = Collect(lock, report);
     if (status.ok()) status = ahead;
   }
-  // Those that were cancelled meanwhile leave only now: runs were planned for them.
+  // Requests that were cancelled meanwhile are removed only now, because the runs were planned with
+  // them.
   const Status ended = EndCancelled();
   return status.ok() ? ended : status;
 }

@@ -68,7 +68,8 @@ Status CheckEntry(const EntryInfo& entry, const Bucket& bucket, int64_t table_pa
   return CheckTensor(entry, "output", "token", entry.outputs, DType::kI32, {b});
 }
 
-/// The bucket that an entry point is by its name and its meta `tokens`; false for another name.
+/// Adds the bucket that the entry point is, according to its name and its meta `tokens`; false for
+/// another name.
 bool ReadBucket(const EntryInfo& entry, size_t index, Layout* layout) {
   const TensorInfo* const tokens = Find("tokens", entry.metas);
   const bool matrix = tokens != nullptr && tokens->shape.rank() == 2;
@@ -84,7 +85,8 @@ bool ReadBucket(const EntryInfo& entry, size_t index, Layout* layout) {
   return true;
 }
 
-/// The columns of the page table: those of the first entry point, which all others then have.
+/// Reads the number of columns of the page table from the first entry point; CheckEntry
+/// requires the same number of all others.
 Status ReadTable(const std::vector<EntryInfo>& entries, Layout* layout) {
   const TensorInfo* const pages = Find("pages", entries[0].metas);
   const bool matrix = pages != nullptr && pages->shape.rank() == 2;

@@ -28,8 +28,9 @@ struct Layout {
   int64_t pages = 0;        ///< of the cache
   int64_t table_pages = 0;  ///< N: columns of the page table
   int64_t slots = 0;
-  /// What a prefill costs apart from its rows, in rows: reading all weights, launching all steps.
-  /// The default makes runs so dear that none is done more than must be.
+  /// What a prefill run costs apart from its rows (reading all weights, launching all steps), as a
+  /// number of rows that would cost the same. The default is so high that the planner makes as few
+  /// runs as possible.
   int64_t run_cost_rows = int64_t{1} << 20;
 
   /// Positions that one request can have when it is alone: a cache may be smaller than a context.

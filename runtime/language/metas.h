@@ -23,7 +23,7 @@ struct DrawOptions {
 struct MetaRow {
   std::span<const int32_t> tokens;  ///< of positions origin, origin + 1, ...; at most the bucket's
   int64_t origin = 0;
-  std::span<const int32_t> pages;  ///< at least those of all positions up to the last token
+  std::span<const int32_t> pages;  ///< of the request: at least those up to the last token
   int32_t slot = 0;
   DrawOptions draw;
 };
@@ -34,7 +34,8 @@ struct RunMetas {
   std::vector<float> temperature, top_p, min_p;
   std::vector<int64_t> seeds;
 
-  /// Makes all rows of `bucket` idle. Allocates nothing once it was as large.
+  /// Makes all rows of `bucket` idle. Allocates nothing where the vectors have been as large
+  /// before.
   void Clear(const Layout& layout, const Bucket& bucket);
   /// Fills row `at`. REQUIRES: Clear was called for the bucket; `at` is one of its rows.
   /// Errors: kInternal where the row does not fit the bucket, or has too few pages.

@@ -31,7 +31,7 @@ class PagePool {
   Status Release(std::vector<int32_t>* list);
 
  private:
-  std::vector<int32_t> free_;  ///< the next one last
+  std::vector<int32_t> free_;  ///< the last one is given away next
   std::vector<bool> taken_;    ///< by page
 };
 

@@ -64,8 +64,8 @@ bool Planner::Prefills(const RequestView& view) const {
   return view.known - view.cached > 1;
 }
 
-/// While others run, each of them must be able to grow by a page: what is admitted would otherwise
-/// be preempted at once.
+/// Gives waiting requests a slot and pages. While others run, a page for each of them must stay
+/// free to grow by: otherwise the request that is admitted would be preempted at once.
 void Planner::Admit(std::span<const RequestView> views, Budget* budget, RunPlan* plan) const {
   for (size_t i = 0; i < views.size() && budget->slots > 0; ++i) {
     if (views[i].admitted) continue;
@@ -145,7 +145,8 @@ void Planner::Plan(std::span<const RequestView> views, int64_t free_pages, int64
   if (may_prefill && (!decodes || in_a_row < options_.prefills_in_a_row)) {
     return PlanPrefill(views, prefill, plan);
   }
-  // Where all rows that were chosen lost their pages, others can run with those.
+  // Where all rows that were chosen have lost their pages, other requests can run with these pages,
+  // so a decode is planned once more.
   for (size_t lost = views.size(); decodes && lost != plan->preempted.size();) {
     lost = plan->preempted.size();
     PlanDecode(views, &budget, plan);

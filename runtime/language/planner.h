@@ -5,14 +5,14 @@
 ///  1. A request takes part once it has a slot and pages for all it has so far. Requests get them
 ///     in the order in which they were submitted, and none overtakes another, so none starves.
 ///  2. A request that lacks more than one position in the cache is prefilled, in chunks of the
-///     bucket that makes all of them cheapest: each costs its bucket's rows, filled or not, and
-///     Layout::run_cost_rows. All others decode one position, as many at once as the largest
-///     bucket has rows.
+///     bucket with which all chunks together are cheapest: each one costs its bucket's rows, filled
+///     or not, and Layout::run_cost_rows. All others decode one position, as many at once as the
+///     largest bucket has rows.
 ///  3. Prefills go first, because they make decodes larger, but no more than `prefills_in_a_row` of
 ///     them while a request waits for its next token.
-///  4. A decoding request that needs one more page than there is takes those of the youngest: that
-///     one waits again, and computes its positions once more later. The oldest never loses its
-///     pages, and a request alone always has enough, so every request ends.
+///  4. A decoding request that needs a page when none is free takes the pages of the youngest
+///     request, which then waits again and computes its positions once more later. The oldest never
+///     loses its pages, and a request alone always has enough, so every request ends.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ struct RequestView {
 
 struct PlannerOptions {
   /// The runs of a request depend on nothing but the request: its prompt is prefilled in chunks
-  /// that follow from its length, what it drew is decoded in the largest bucket, also after it has
-  /// lost its pages.
+  /// that follow from its length, and the tokens that it drew are decoded in the largest bucket,
+  /// even after it has lost its pages.
   bool batch_invariant = false;
   int64_t prefills_in_a_row = 4;
 };

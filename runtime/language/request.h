@@ -17,24 +17,24 @@ namespace aicf::language {
 
 struct Request {
   uint64_t id = 0;
-  GenerateRequest asked;  ///< but for its prompt, which the sequence has
+  GenerateRequest asked;  ///< without its prompt, which the sequence has
   Sequence sequence;
   std::optional<TextOutput> output;  ///< absent without a tokenizer
-  bool ends_with_context = false;    ///< its most tokens are what the context has room for
+  bool ends_with_context = false;    ///< most_tokens is the context's limit, not the caller's
   std::chrono::steady_clock::time_point submitted;
 
   GenerateResult result;
-  size_t polled_tokens = 0, polled_bytes = 0;  ///< of the result
+  size_t polled_tokens = 0, polled_bytes = 0;  ///< of the result: what Poll has given
   bool cancelled = false;                      ///< ends after the run that goes on, if one does
   std::atomic<bool> forgotten = false;
 
   bool finished() const { return result.finish != FinishReason::kNone; }
   double MillisecondsSinceSubmit() const;
 
-  /// Takes the token that was drawn last, and gives the text that can be said now. Sets
+  /// Takes the token that was drawn last, and returns the text that can be shown now. Sets
   /// result.finish where the request ends with it. `end_tokens` ascend.
   Result<std::string> Take(const std::vector<uint32_t>& end_tokens);
-  /// Ends the request, and gives the text that was held back.
+  /// Ends the request, and returns the text that was held back.
   std::string Finish(FinishReason reason);
 };
 

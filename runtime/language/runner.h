@@ -24,20 +24,21 @@ class Runner {
   /// Starts a run of `bucket`. Has read the metas when it returns. REQUIRES: fewer runs than
   /// most_under_way() are under way. Errors: those of Session; nothing is launched then.
   virtual Status Launch(const Bucket& bucket, const RunMetas& metas) = 0;
-  /// Waits for the oldest run that is under way; `tokens` takes the output `token` of its rows,
-  /// whatever idle ones give. The run is over, also after an error. REQUIRES: a run is under way.
+  /// Waits for the oldest run that is under way; `tokens` receives the output `token`, one for each
+  /// row of the bucket; those of idle rows mean nothing. The run is over, also after an error.
+  /// REQUIRES: a run is under way.
   /// Errors: those of Session.
   virtual Status Collect(std::span<int32_t> tokens) = 0;
   virtual MemoryReport memory() const = 0;
   virtual std::string device_name() const = 0;
 };
 
-/// On a session of the program with SyncPolicy::kEventRecord; a run is queued where it has another
-/// lane for it.
+/// A runner on a session that was made of the program with SyncPolicy::kEventRecord. It queues a
+/// run behind another where the session has more than one lane.
 std::unique_ptr<Runner> MakeLaneRunner(std::shared_ptr<const Program> program,
                                        std::unique_ptr<SessionBase> session);
 
-/// On a session that it makes. Errors: those of Session::Create.
+/// A runner on a session that this function makes. Errors: those of Session::Create.
 Result<std::unique_ptr<Runner>> MakeSessionRunner(std::shared_ptr<const Program> program,
                                                   const SessionOptions& options);
 

@@ -101,8 +101,8 @@ Result<bool> Scheduler::Prepare(std::span<Sequence* const> sequences) {
   return Begin(sequences);
 }
 
-/// Sees the sequences as the run that is under way will leave them, without those that end with it.
-/// False where one of these makes room for one that waits.
+/// Fills views_ with the sequences as the run that is under way will leave them, without those that
+/// end with it. False where one ends and another one waits, which could take its place.
 bool Scheduler::LookAhead(std::span<Sequence* const> sequences) {
   const ScheduledRun& run = oldest();
   views_.clear();
@@ -133,7 +133,8 @@ Result<bool> Scheduler::PrepareAhead(std::span<Sequence* const> sequences) {
   RunPlan& plan = next().plan;
   const bool prefills = oldest().plan.kind == RunKind::kPrefill;
   planner_.Plan(views_, pool_.free(), FreeSlots(), prefills ? prefills_in_a_row_ + 1 : 0, &plan);
-  // What loses its pages may be part of the run that is under way, and keeps what that one draws.
+  // A sequence that would lose its pages may be part of the run that is under way, whose token it
+  // must still get.
   if (plan.kind == RunKind::kNone || !plan.preempted.empty()) return false;
   for (size_t& i : plan.admitted) i = viewed_[i];
   for (RowWork& row : plan.rows) row.request = viewed_[row.request];

@@ -17,17 +17,18 @@ namespace aicf::language {
 /// A run that is under way: planned, and not committed yet.
 struct ScheduledRun {
   RunPlan plan;
-  std::vector<Sequence*> sequences;  ///< by row; null: it was released, and the row is nobody's
+  std::vector<Sequence*> sequences;  ///< by row; null: released, and the row's result is dropped
   std::vector<int32_t> tokens;       ///< one for each row of the bucket, for the run to fill
 
-  /// Whether all rows are nobody's.
+  /// Whether the sequences of all rows have been released.
   bool InVain() const;
 };
 
-/// One run, or two of which the second was planned before the first one's tokens were known. Runs
-/// execute in the order of their plans, so that pages and slots of a released sequence can be given
-/// to another at once: whatever a run that is under way still writes there comes before what their
-/// next owner writes, who reads nothing that he has not written.
+/// Has one run under way, or two, the second of which was planned before the first one's tokens
+/// were known. Runs execute in the order in which they were planned, so that pages and slots of a
+/// released sequence can be given to another one at once: whatever a run under way still writes
+/// there comes before what the next owner writes, and the next owner reads only what it has written
+/// itself.
 ///
 /// Thread safety: one call at a time. The sequences that are given stand in the order of
 /// submission; one may go once it is released.
@@ -42,30 +43,32 @@ class Scheduler {
   /// nothing to run. REQUIRES: no run is under way. Errors: kInternal, for a defect.
   Result<bool> Prepare(std::span<Sequence* const> sequences);
 
-  /// The same for the run after the one that is under way: as it will be planned if none of the
-  /// sequences ends before its most tokens. A token that is not known yet is -1, which the model
-  /// takes for the one that the slot sampled last. False, and nothing is changed: there is nothing
-  /// to run, or the plan may depend on more than that, because a sequence would lose its pages, or
-  /// one ends for which another waits. REQUIRES: one run is under way. Errors: as Prepare.
+  /// The same for the run after the one that is under way. Assumes that no sequence ends before it
+  /// has its most_tokens. A token that is not known yet is given as -1, for which the model takes
+  /// the token that the slot sampled last. False, and nothing is changed, where there is nothing to
+  /// run, or where the plan may depend on what is not known yet, because a sequence would lose its
+  /// pages, or because one ends while another waits for its place. REQUIRES: one run is under way.
+  /// Errors: as Prepare.
   Result<bool> PrepareAhead(std::span<Sequence* const> sequences);
 
   size_t under_way() const { return under_way_; }
   /// REQUIRE: a run is under way.
   ScheduledRun& oldest() { return runs_[oldest_]; }
   const ScheduledRun& newest() const { return runs_[(oldest_ + under_way_ - 1) % runs_.size()]; }
-  /// Those of the newest run.
+  /// The metas of the newest run.
   const RunMetas& metas() const { return metas_; }
 
-  /// The oldest run is done: moves on what took part, and appends the tokens that were drawn.
-  /// `drawn` takes their sequences, in the order of submission. Errors: kInternal for a token
-  /// outside the vocabulary; no sequence is changed. The run is under way no more in any case.
+  /// To be called when the oldest run is done: advances the sequences that took part, and appends
+  /// the tokens that were drawn. `drawn` receives the sequences that drew one, in the order of
+  /// submission. Errors: kInternal for a token outside the vocabulary; then no sequence is changed.
+  /// In any case the run is no longer under way.
   Status Commit(std::vector<Sequence*>* drawn);
-  /// As if the run had not been. REQUIRE: a run is under way.
+  /// Drop a run without its results, as if it had not been made. REQUIRE: a run is under way.
   void DropOldest();
   void DropNewest() { --under_way_; }
 
-  /// Takes slot and pages back; the sequence can be scheduled again and computes all positions.
-  /// Its rows of runs that are under way are nobody's.
+  /// Takes the sequence's slot and pages back. It can be scheduled again, and then computes all its
+  /// positions anew. What runs under way compute for it is dropped.
   Status Release(Sequence* sequence);
 
   int64_t free_pages() const { return pool_.free(); }
@@ -81,9 +84,9 @@ class Scheduler {
 
   Planner planner_;
   PagePool pool_;
-  std::vector<int32_t> free_slots_;  ///< the next one last
-  int64_t committed_ = 0;            ///< runs
-  int64_t prefills_in_a_row_ = 0;    ///< of those that are committed
+  std::vector<int32_t> free_slots_;  ///< the last one is given away next
+  int64_t committed_ = 0;            ///< number of runs
+  int64_t prefills_in_a_row_ = 0;    ///< among committed runs, since the last decode
   std::array<ScheduledRun, 2> runs_;
   size_t oldest_ = 0, under_way_ = 0;
   // Kept between runs for their memory.

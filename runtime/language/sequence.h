@@ -1,4 +1,5 @@
-/// One request as the scheduler knows it: tokens, pages, a slot; no text and no end.
+/// One request as the scheduler knows it: tokens, pages, a slot, but neither text nor the rules by
+/// which the text ends.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace aicf::language {
 struct Sequence {
   std::vector<int32_t> history;  ///< the prompt, then what was drawn
   int64_t prompt = 0;            ///< tokens of the prompt
-  /// It ends with so many tokens, whatever they are; it may end sooner.
+  /// The sequence ends when `history` has this many tokens, whatever they are; it may end sooner.
   int64_t most_tokens = std::numeric_limits<int64_t>::max();
   DrawOptions draw;
 

@@ -11,8 +11,9 @@ namespace {
 /// One run can be queued behind another.
 constexpr size_t kLanes = 2;
 
-/// Each run takes the next lane of the session, so that neither its metas nor its tokens meet those
-/// of a run that goes on. A session with one lane has a run collected before the next one.
+/// Each run takes the next lane of the session, so that its metas and tokens lie apart from those
+/// of a run that still goes on. On a session with one lane, every run is collected before the next
+/// one is launched.
 class SessionRunner final : public Runner {
  public:
   SessionRunner(std::shared_ptr<const Program> program, std::unique_ptr<SessionBase> session)

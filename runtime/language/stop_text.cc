@@ -12,7 +12,7 @@ size_t StopText::FindStop() const {
   return first;
 }
 
-/// The longest end of the text with which a stop string could begin.
+/// Bytes of the longest end of the held text that is the beginning of a stop string.
 size_t StopText::HeldBytes() const {
   size_t longest = 0;
   for (const std::string& stop : stops_) {

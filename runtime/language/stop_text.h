@@ -14,8 +14,8 @@ class StopText {
   /// REQUIRES: no stop string is empty.
   explicit StopText(std::vector<std::string> stops) : stops_(std::move(stops)) {}
 
-  /// Takes the next piece of text and gives what can be said now. Once a stop string is complete,
-  /// that is what lies before it, and from then on nothing.
+  /// Takes the next piece of text and returns what can be shown now. When a stop string becomes
+  /// complete, that is the text before it; later calls return nothing.
   std::string Push(std::string_view piece);
   /// What was held back, where the text ends here.
   std::string Finish();

@@ -22,10 +22,10 @@ class TextOutput {
                                    std::span<const uint32_t> prompt,
                                    std::vector<std::string> stops);
 
-  /// What can be said after this token. Ids behind the tokenizer's last, which a model with a
-  /// padded vocabulary can draw, say nothing.
+  /// The text that can be shown after this token. Ids beyond the tokenizer's last one, which a
+  /// model with a padded vocabulary can draw, give no text.
   Result<std::string> Push(uint32_t id);
-  /// What was held back: the text ends here.
+  /// To be called where the text ends: returns what was held back.
   std::string Finish();
 
   bool stopped() const { return stop_.stopped(); }

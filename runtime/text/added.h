@@ -11,7 +11,7 @@
 
 namespace aicf::text {
 
-/// A stretch of text, or, where `token` is set, an added token that stands in place of one.
+/// A stretch of text to be encoded or, where `token` is set, the text that spells this added token.
 struct Segment {
   std::string_view text;
   const schema::AddedToken* token = nullptr;
@@ -27,9 +27,10 @@ class AddedTokens {
   /// REQUIRES: schema::CheckTokenizerData has passed `data`.
   explicit AddedTokens(const schema::TokenizerData& data);
 
-  /// The segments of `text`, none of them empty: from the left, the longest added token that is
-  /// spelled there; special ones only inside one of `allowed`, which are ranges of bytes that
-  /// ascend. Cost: the text's bytes, times the length of the longest added token at worst.
+  /// Cuts `text` into segments, none of them empty. Going from the left, the longest added token
+  /// that is spelled at a place becomes a segment; special tokens count only inside one of the byte
+  /// ranges `allowed`, which ascend. Cost: the text's bytes, times the length of the longest added
+  /// token at worst.
   std::vector<Segment> Split(std::string_view text, std::span<const ByteRange> allowed) const;
 
   /// Whether an id is an added token that is special, or a control token.

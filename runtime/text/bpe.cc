@@ -57,7 +57,7 @@ class Bpe final : public Model {
   Vocabulary vocabulary_;
   bool by_score_ = false;
   std::unordered_map<uint64_t, RankedMerge> merges_;  // left << 32 | right
-  std::vector<uint32_t> score_rank_;                  // by id: the higher the score, the lower
+  std::vector<uint32_t> score_rank_;                  // by id: high scores have low ranks
 };
 
 Status Bpe::AddMerges() {

@@ -9,7 +9,8 @@
 namespace aicf::text {
 namespace {
 
-// What Python's strip takes: white space, and the four separators of ASCII.
+// The text without what Python's str.strip() removes at its ends: white space, and the four
+// separators of ASCII.
 std::string_view Stripped(std::string_view text) {
   const auto separator = [](char c) { return c >= 0x1c && c <= 0x1f; };
   for (size_t before = text.size() + 1; before != text.size();) {
@@ -62,7 +63,7 @@ class ChatWriter {
     pieces_.back().text += text;
   }
 
-  // The template's text, with the tokenizer's tokens in their places.
+  // Adds the template's own text, with the tokenizer's tokens in place of {bos} and {eos}.
   void Own(std::string_view text) {
     for (size_t at; (at = text.find('{')) != text.npos; text.remove_prefix(at + 5)) {
       Add(text.substr(0, at), true);
@@ -81,7 +82,8 @@ class ChatWriter {
     if (system == nullptr) return WriteTurn(form_.user, Trimmed(m.content, Trim::kTurns));
     Own(form_.user.open);
     WriteTurn(form_.system, system->content);
-    // Where everything is trimmed, it is both together, and the system's form comes first.
+    // With Trim::kAll, system message and question are trimmed as one text. It begins with the text
+    // of the system's form, so only the end of the question can lose white space.
     std::string_view text = m.content;
     if (form_.trim == Trim::kTurns) text = Stripped(text);
     if (form_.trim == Trim::kAll) text = text.substr(0, text.size() - TrailingWhite(text));

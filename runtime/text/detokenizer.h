@@ -17,11 +17,12 @@ class Detokenizer {
   explicit Detokenizer(Tokenizer tokenizer, const DecodeOptions& options = {})
       : tokenizer_(std::move(tokenizer)), options_(options) {}
 
-  /// What can be said after this token, often nothing or more than its own text.
+  /// The text that can be shown after this token: often nothing, or more than the token's own text.
   /// Errors: kInvalidArgument for an id that is out of range; nothing has changed then.
   Result<std::string> Push(uint32_t id);
 
-  /// What waits, with U+FFFD for a character that never ended. The object is then as if new.
+  /// Returns what still waits, with U+FFFD for a character that never ended. Afterwards the object
+  /// is as if new.
   std::string Finish();
 
  private:

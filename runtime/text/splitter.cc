@@ -15,10 +15,11 @@ using schema::SplitKeep;
 using schema::SplitPattern;
 
 constexpr size_t kMaxExpressionBytes = 4096;
-// What one attempt may cost before it counts: steps, each of which walks over no more bytes than
-// these. One that needs more is repeated by the metered form of the expression, which tells where
-// it is at every item, and pays for its way from a budget that grows with the text: so every text
-// is done, or refused, in time proportional to its length.
+// What one attempt to match may cost without being counted: this many steps on a window of this
+// many bytes, so that no step walks over more. An attempt that needs more is repeated with the
+// metered form of the expression, which tells its position at every item, and has a budget, growing
+// with the text, for the bytes between one item and the next. So every text is split, or refused,
+// in time proportional to its length.
 constexpr uint32_t kFreeSteps = 128;
 constexpr size_t kFreeBytes = 64;
 constexpr uint32_t kMaxSteps = 1u << 30;
@@ -29,7 +30,8 @@ Status TooManySteps() {
   return Error(Code::kResource, "tokenizer: an expression takes too many steps on this text");
 }
 
-// Whether something is repeated a thousand times or more, which is one item to the meter.
+// Whether the expression repeats something a thousand times or more: the meter sees all repetitions
+// as one item.
 bool HasLongRepeat(std::string_view expression) {
   for (size_t at = 0; (at = expression.find('{', at)) != expression.npos; ++at) {
     if (expression.substr(0, at).ends_with("\\x")) continue;  // a character's number
@@ -54,7 +56,7 @@ size_t ValidLength(std::string_view text) {
 
 }  // namespace
 
-// Attempts at texts, which are valid UTF-8 and have `bytes` together.
+// Attempts to match in texts, which are valid UTF-8 and have `bytes` bytes together.
 class Splitter::Matcher {
  public:
   Matcher(const pcre2_code* code, const pcre2_code* metered, uint64_t bytes)
@@ -89,8 +91,8 @@ class Splitter::Matcher {
   }
 
  private:
-  // An attempt sees this much of the text, and says (partial match) whether it would have looked
-  // further.
+  // The end of the window of the text that an attempt sees. By a partial match the attempt says
+  // that it would have looked further.
   static size_t WindowEnd(std::string_view text, size_t at, size_t window) {
     if (window >= text.size() - at) return text.size();
     size_t end = at + window;
@@ -164,7 +166,8 @@ Result<Splitter> Splitter::Make(const SplitPattern& pattern) {
   uint32_t references = 0;
   pcre2_pattern_info(code->code, PCRE2_INFO_BACKREFMAX, &references);
   if (references != 0) {
-    // One item then compares as many bytes as a group has, which no meter sees.
+    // An item that refers back compares as many bytes as the group has, which the meter does not
+    // see.
     return Error(aicf::Code::kUnsupported, "tokenizer: an expression refers back to a group");
   }
   Splitter made;

@@ -17,7 +17,7 @@
 
 namespace aicf::text {
 
-/// The text of one call.
+/// Bytes of the longest text that one call takes.
 inline constexpr size_t kMaxTextBytes = size_t{1} << 30;
 
 struct EncodeOptions {
@@ -47,16 +47,18 @@ class Tokenizer {
   /// second for half a million tokens at most.
   static Result<Tokenizer> Create(schema::TokenizerData data);
 
-  /// Any bytes may be encoded; those that are not UTF-8 are bytes of a byte-level vocabulary, byte
-  /// tokens, or unknown. What a vocabulary has no token for, and no unknown token either, is left
-  /// out. Errors: kResource where an expression needs more steps on this text than a bound that is
-  /// proportional to its length, or the text is longer than kMaxTextBytes.
+  /// Any bytes may be encoded. Those that are not UTF-8 are bytes like all others where the
+  /// vocabulary is byte-level; elsewhere they become byte tokens, or are unknown. What the
+  /// vocabulary has no token for is left out where there is no unknown token either. Errors:
+  /// kResource where an expression needs more steps on this text than a bound that is proportional
+  /// to its length, or the text is longer than kMaxTextBytes.
   /// Cost: n log n in the text's bytes, whatever they are; memory proportional to them.
   Result<std::vector<uint32_t>> Encode(std::string_view text,
                                        const EncodeOptions& options = {}) const;
 
-  /// The pieces as one text, without bos and eos around it: where one ends changes nothing but
-  /// which special tokens are looked for. Errors and cost: as Encode.
+  /// Encodes the pieces as one text, without bos and eos around it. Where one piece ends and the
+  /// next begins matters only for special tokens, which are looked for inside pieces that allow
+  /// them. Errors and cost: as Encode.
   Result<std::vector<uint32_t>> EncodePieces(std::span<const TextPiece> pieces) const;
 
   /// The bytes that the ids stand for. Errors: kInvalidArgument for an id that is out of range.

@@ -33,7 +33,8 @@ class Unigram final : public Model {
   double unknown_score_;
 };
 
-// The best way to the end of a byte: where its last token begins, and which that is.
+// The best segmentation of the text up to some byte: where its last token begins, and which token
+// that is.
 struct Step {
   double score = -std::numeric_limits<double>::infinity();
   size_t begin = 0;

@@ -28,8 +28,8 @@ Result<Vocabulary> Vocabulary::Make(const TokenizerData& data) {
         return Error(Code::kBadModel, "tokenizer: tokens ", other->second, " and ", id,
                      " are spelled alike");
       }
-      // Where a user has defined a token once more, merges make the vocabulary's own: the other one
-      // has been found in the text before.
+      // Where a user-defined token is spelled like a normal one, merges make the normal one: the
+      // user-defined one is looked for in the text earlier, before the vocabulary is asked.
       if (type == TokenType::kNormal) other->second = id;
       made.longest_ = std::max(made.longest_, spelling.size());
     }

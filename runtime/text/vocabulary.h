@@ -31,7 +31,8 @@ class Vocabulary {
 
   /// Appends what stands for a character without a token: its bytes' tokens where all of them are
   /// there, else the unknown token, else nothing.
-  /// Unknown tokens are fused with those of the same piece, whose first id is at `begin`.
+  /// Where the tokenizer fuses unknown tokens, neighbours in the same piece become one; the piece's
+  /// first id is at `begin`.
   void AppendUnknown(std::string_view character, size_t begin, std::vector<uint32_t>* ids) const;
 
  private:

@@ -1,5 +1,5 @@
-// Artifacts that an aicf of another day has made: each still loads, is verified, and computes what
-// its samples say. Together they hold every step family and every feature of the format.
+// Artifacts that older versions of aicf have made. Each still loads, is verified, and computes what
+// its samples say. Together they have every step family and every feature of the format.
 #include <gtest/gtest.h>
 
 #include <functional>

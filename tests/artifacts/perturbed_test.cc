@@ -1,6 +1,6 @@
-// A changed heuristic never invalidates an artifact: with every predicted cost and the order of
+// A changed heuristic never invalidates an artifact. With every predicted cost and the order of
 // every list of kernels and candidates changed, committed artifacts load and run as before, and
-// what is compiled then is another plan, as valid and as right.
+// compiling gives another plan that is just as valid and correct.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,4 +1,4 @@
-/// The committed artifacts, and their samples run against them.
+/// Loads the committed artifacts and runs their samples.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,9 @@
 
 namespace aicf::artifacts {
 
-/// Paths of tests/artifacts/*.aicf, sorted; with "cpu" or "cuda" those of the complete set for that
-/// backend ("cuda" is sm_90a; the few for other GPUs are named by their architecture).
+/// Paths of tests/artifacts/*.aicf, sorted. With a `backend` ("cpu" or "cuda") they are the
+/// complete set for it. "cuda" stands for sm_90a; the few artifacts for other GPUs are named after
+/// their architecture and do not belong to the set.
 std::vector<std::string> CommittedArtifacts();
 std::vector<std::string> CommittedArtifacts(const std::string& backend);
 
@@ -30,17 +31,17 @@ struct Committed {
 /// Errors: those of loading and verifying; kBadArtifact without samples.
 Result<Committed> Load(const std::string& path);
 
-/// The families that the set is complete for: all up to the last one that it has a step of.
-/// Families are only ever appended, so one after these is newer than the set, which is remade for a
+/// The families that the set covers: all up to the last one of which it has a step. Families are
+/// only ever appended, so those that follow are newer than the set, which is made anew for each
 /// release.
 std::vector<abi::Family> CommittedFamilies();
-/// What the set has had from its beginning.
+/// Number of families that the set has covered from its beginning.
 inline constexpr size_t kFamiliesOfTheFirstSet = 17;
-/// Whether programs for this backend ("cpu", "cuda") can have a step of it: on a CPU squeeze and
-/// excitation stays apart.
+/// Whether programs for this backend ("cpu", "cuda") can have a step of the family. That is so for
+/// all families, except that squeeze and excitation remains several steps on a CPU.
 bool HasSteps(abi::Family family, const std::string& backend);
 
-/// Bytes of every output of every sample, in their order.
+/// The bytes of all outputs of all samples, in order.
 using Outputs = std::vector<std::vector<std::byte>>;
 
 /// Runs each sample in a new session and compares its outputs with what the sample expects, within

@@ -1,5 +1,5 @@
-/// Weights that a product reads before it waits for the step before it: chosen, shown, edited,
-/// refused.
+/// The parameter `ahead`, with which a product reads its weights before it waits for the preceding
+/// step: how it is chosen, shown, edited and refused.
 #include <gtest/gtest.h>
 
 #include "tests/cli/json.h"

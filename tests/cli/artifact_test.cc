@@ -1,4 +1,4 @@
-/// Damaged artifacts through the front door (faults E): refused before anything runs.
+/// The programs refuse damaged artifacts (faults E) before anything runs.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Several entry points through the tools: compiled, inspected, and chosen by what is loaded.
+// Several entry points through the tools: compiled, inspected, and chosen by the inputs' shapes.
 #include <gtest/gtest.h>
 
 #include "compiler/ir/text.h"

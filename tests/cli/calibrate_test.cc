@@ -1,5 +1,5 @@
-/// --precision=int8 and fp8: samples in and out of shape, what the artifact remembers of them, and
-/// the way back to floats.
+/// --precision=int8 and fp8: samples with right and wrong shapes, what the artifact records about
+/// them, and the way back to floats.
 #include <gtest/gtest.h>
 
 #include <filesystem>

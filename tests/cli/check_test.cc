@@ -1,4 +1,4 @@
-// --check on the command line: a list, an exit code, and nothing written.
+// --check on the command line: it prints a list, sets the exit code and writes nothing.
 #include <gtest/gtest.h>
 
 #include "tests/cli/tiny_models.h"

@@ -1,5 +1,5 @@
-/// The default promise: the same bytes from the compiler and the same bits from a replay, whichever
-/// process makes them and on however many threads.
+/// What is promised by default: the compiler gives the same bytes and a replay the same bits in
+/// every process and on any number of threads.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

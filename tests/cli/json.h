@@ -1,4 +1,4 @@
-/// JSON, which the programs write.
+/// The type with which tests parse the JSON that the programs write.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-/// The tools' views of a language model: the same questions as to any other artifact, with many
-/// entry points, states and layers.
+/// The tools' views of a language model: they answer the same questions as for any other artifact,
+/// but with many entry points, states and layers.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-/// A model whose loop ends where its data say, through all three tools.
+/// A model whose loop ends depending on its data, through all three tools.
 #include <gtest/gtest.h>
 
 #include <filesystem>

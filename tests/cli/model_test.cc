@@ -1,4 +1,5 @@
-/// Bad ONNX models through the front door (faults A and B): the exit code, the line, and no output.
+/// Bad ONNX models (faults A and B) given to aicf-compile: the exit code, the error line, and that
+/// there is no output.
 #include <gtest/gtest.h>
 
 #include <climits>

@@ -1,4 +1,5 @@
-/// Inputs and outputs that the operating system, or good manners, refuse.
+/// Inputs and outputs that the operating system refuses, and those that the tools refuse by
+/// themselves.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
-/// Weights in a kernel's own layout: chosen, recorded, shown, run on the CPU, taken back.
+/// Weights in a kernel's own layout: they are chosen, recorded, shown, run on the CPU and taken
+/// back.
 #include <gtest/gtest.h>
 
 #include "tests/cli/json.h"

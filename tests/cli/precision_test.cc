@@ -1,4 +1,5 @@
-/// --precision: values in 16 bits, what keeps them wide, and how an overflow is found and mended.
+/// --precision: values stored in 16 bits, what keeps values in f32, and how an overflow is found
+/// and fixed.
 #include <gtest/gtest.h>
 
 #include "tests/cli/json.h"

@@ -1,5 +1,5 @@
-/// Signing and requiring signatures, by the programs: every way in which a file is not what the
-/// key's owner signed is exit code 5 and one line.
+/// The programs sign artifacts and require signatures. In every way in which a file can differ from
+/// what the key's owner signed, they end with exit code 5 and one line.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

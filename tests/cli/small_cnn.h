@@ -1,4 +1,4 @@
-/// A small convolutional network made in the test, with everything that one is made of.
+/// A small convolutional network that tests build, with all the usual layers of such a network.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@
 
 namespace aicf::testing {
 
-/// Appends a node, named "node_" and its first output.
+/// Appends a node, whose name is "node_" followed by the name of its first output.
 onnx::NodeProto& AddNode(onnx::GraphProto& graph, const std::string& op,
                          const std::vector<std::string>& inputs,
                          const std::vector<std::string>& outputs);

@@ -21,8 +21,8 @@ struct ToolResult {
   std::string out, err;
 };
 
-/// "aicf-compile", "aicf-run" or "aicf-inspect" with arguments; waits for its end, at most a
-/// minute.
+/// Runs "aicf-compile", "aicf-run" or "aicf-inspect" with arguments and waits for its end, at most
+/// a minute.
 ToolResult RunTool(const std::string& tool, const std::vector<std::string>& args,
                    const ToolOptions& options = {});
 
@@ -52,11 +52,12 @@ std::string GetFile(const std::string& path);
 /// How often `part` is found in `text`.
 size_t CountOf(const std::string& text, const std::string& part);
 
-/// The program failed in the one legal way: this exit code, exactly one line on stderr that starts
-/// with its name and the code's class and holds `part`, no control bytes, no signal.
+/// Expects that the program failed in the only way that is allowed: with this exit code and exactly
+/// one line on stderr, which starts with the program's name and the code's class, contains `part`
+/// and has no control bytes; and without a signal.
 void ExpectFailure(const std::string& tool, const ToolResult& result, int exit_code,
                    const std::string& part);
-/// Exit code 0 and a silent stderr.
+/// Expects exit code 0 and nothing on stderr.
 void ExpectSuccess(const ToolResult& result);
 
 }  // namespace aicf::testing

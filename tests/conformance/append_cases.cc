@@ -7,7 +7,8 @@
 namespace aicf::conformance {
 namespace {
 
-/// The last axis dense, what is around it a part of something wider; some offsets are of vectors.
+/// A view whose last axis is dense while the other axes may be parts of something wider. Some
+/// strides and offsets keep vectors aligned.
 abi::View HeadsView(Random& random, DType dtype, const Dims& shape) {
   abi::View v{dtype, shape, Dims::Filled(shape.rank(), 1), 0};
   int64_t stride = 1;
@@ -20,7 +21,7 @@ abi::View HeadsView(Random& random, DType dtype, const Dims& shape) {
   return v;
 }
 
-/// Writes the pages and rows of `places`, one after the other in their order.
+/// Writes `values`, the page and the row of each place, one place after the other.
 void PutPlaces(std::vector<std::byte>& buffer, const abi::View& v,
                const std::vector<int32_t>& values) {
   size_t next = 0;
@@ -35,7 +36,8 @@ void PutPlaces(std::vector<std::byte>& buffer, const abi::View& v,
   }
 }
 
-/// A different row of the cache for each of `rows`, some of them outside.
+/// A place for each of `rows` rows: a different row of the cache for each, or a place outside the
+/// cache.
 std::vector<int32_t> DistinctPlaces(Random& random, int64_t rows, int64_t pages, int64_t page) {
   std::vector<int64_t> slots(static_cast<size_t>(pages * page));
   for (size_t i = 0; i < slots.size(); ++i) slots[i] = static_cast<int64_t>(i);
@@ -70,7 +72,8 @@ void CaseMaker::Fresh<abi::Family::kAppend>() {
   const DType keys = random_.Pick(data), values = random_.OneIn(4) ? random_.Pick(data) : keys;
   const DType k = random_.Pick(data), v = random_.OneIn(4) ? random_.Pick(data) : k;
   p_.attrs = abi::AppendAttrs{pairs};
-  // As language models have them: elements of a head next to each other, heads parts of rows.
+  // As in language models: the elements of a head are next to each other, and heads are parts of
+  // rows.
   const bool rows_of_heads = random_.OneIn(2);
   const auto view = [&](DType dtype, const Dims& shape, bool input) {
     if (rows_of_heads) return HeadsView(random_, dtype, shape);

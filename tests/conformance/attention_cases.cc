@@ -1,5 +1,5 @@
-// Random problems of the attention family: head groups, masks by expression, windows, pages,
-// lengths from none to all, every layout.
+// Random problems of the attention family: groups of query heads, masks by expression, windows,
+// pages, lengths from none to all keys, and every layout.
 #include <cmath>
 #include <limits>
 #include <set>
@@ -38,8 +38,8 @@ Sizes RandomSizes(Random& random, const AttentionAttrs& a) {
   return s;
 }
 
-/// What the bulk copy engine can fetch: heads of whole 16-byte pieces, and enough rows and keys for
-/// several tiles of either; pages that are smaller and larger than a tile's keys.
+/// Sizes that the bulk copy engine can fetch: heads of whole 16-byte pieces, and enough rows and
+/// keys for several tiles of either. Pages are both smaller and larger than the keys of a tile.
 Sizes EngineSizes(Random& random, const AttentionAttrs& a) {
   Sizes s{};
   s.batch = random.Int(1, 3);
@@ -59,7 +59,7 @@ Sizes EngineSizes(Random& random, const AttentionAttrs& a) {
   return s;
 }
 
-/// A step of decoding, in 16 bits: few rows against a cache of pages or of one piece, heads of
+/// Sizes of a decode step in 16 bits: few rows, a cache of pages or of one piece, and heads of
 /// whole 16-byte pieces.
 Sizes DecodeSizes(Random& random, const AttentionAttrs& a) {
   Sizes s{};
@@ -104,8 +104,8 @@ abi::View CaseMaker::CacheView(DType dtype, const Dims& shape, bool repeats) {
   return v;
 }
 
-// Requests, heads and tokens in any order, every stride and the first element at 16 bytes; a merged
-// product's slice among them, and requests or heads that repeat.
+// Requests, heads and tokens in any order. Every stride and the first element are multiples of 16
+// bytes. A slice of a merged product is among these views, and requests or heads may repeat.
 abi::View CaseMaker::EngineView(DType dtype, const Dims& shape, bool repeat) {
   abi::View v = abi::DenseView(dtype, shape);
   Dims order = {0, 1, 2};
@@ -123,7 +123,7 @@ abi::View CaseMaker::EngineView(DType dtype, const Dims& shape, bool repeat) {
   return v;
 }
 
-// Bias, soft-cap, bool masks and functions of positions, each at times.
+// A random score expression: bias, soft-cap, bool masks and functions of positions, each at times.
 void CaseMaker::Score(const Dims& domain, DType raw) {
   if (random_.OneIn(3)) return;
   abi::ExprBuilder b;
@@ -143,12 +143,14 @@ void CaseMaker::Score(const Dims& domain, DType raw) {
   }
   if (random_.OneIn(2)) {
     p_.inputs.push_back(In(DType::kBool, domain));
-    // Many models mask by the lowest number: a row without any other score is the values' average.
+    // Many models mask by the lowest finite number. If a row has no other score, its result is the
+    // average of all values.
     const uint16_t lowest = b.Const(-std::numeric_limits<float>::max(), raw);
     s = b.Select(b.Input(next++, DType::kBool), s, random_.OneIn(2) ? none : lowest);
   }
   if (random_.OneIn(4)) {
-    // A slope per head on the distance, as position biases have it; and keys of odd number only.
+    // A slope per head on the distance, as position biases have it, and a mask that leaves only
+    // keys of odd number.
     const uint16_t distance = b.Binary(ExprOp::kSub, b.Index(3), b.Index(2));
     const uint16_t slope = b.Binary(ExprOp::kMul, b.Cast(b.Index(1), raw), b.Const(-0x1p-10, raw));
     s = b.Binary(ExprOp::kAdd, s, b.Binary(ExprOp::kMul, slope, b.Cast(distance, raw)));
@@ -178,7 +180,8 @@ void CaseMaker::Fresh<abi::Family::kAttention>() {
   const int64_t pool = s.pages * s.batch + random_.Int(0, 2);
   const int64_t heads = s.key_heads * s.group;
   const int64_t first = a.pages ? pool : s.batch, third = a.pages ? s.page : s.keys;
-  // Slots of a cache that hold no key are filled one by one: they have places of their own.
+  // Slots of a cache that hold no key are overwritten one by one, so that no two slots may share
+  // memory.
   const bool repeats = !a.pages && !a.lengths;
   p_.inputs = {In(dtype, {s.batch, heads, s.rows, s.head}),
                CacheView(dtype, {first, s.key_heads, third, s.head}, repeats),
@@ -199,17 +202,17 @@ void CaseMaker::Fresh<abi::Family::kAttention>() {
   if (random_.OneIn(2)) p_.outputs.push_back(Out(raw, {s.batch, heads, s.rows}));
   Fill();
   FillAttention(pool);
-  // Scores are some units large, so their relative error u sqrt(D + some operators) is about as
-  // large absolutely; that of the weights is the same, and the values, whose average is stored, are
-  // at most
-  // 1. In a math mode, four deviations of a sum of D products, both factors rounded, are 3.2 units;
-  // they count twice, in the weights and in their sum, and the weights are rounded themselves.
+  // Scores have a size of some units, so that their absolute error is about as large as their
+  // relative error, u sqrt(D + some operators). The weights have the same error, and the values,
+  // whose average is stored, are at most 1. In a math mode both factors of a product are rounded:
+  // four standard deviations of a sum of D products are then 3.2 units. They count twice, in the
+  // weights and in the sum of the weights, and the weights themselves are rounded.
   const double unit = dtype == DType::kF64 ? 0x1p-53 : 0x1p-24;
   const double score = 4 * unit * std::sqrt(static_cast<double>(s.head) + 64);
   case_.tolerance = {1, 4 * score + 8 * MathUnit()};
 }
 
-/// Roundoff of the factors of products in the case's math mode.
+/// Roundoff of a factor of products in the case's math mode.
 double CaseMaker::MathUnit() const {
   switch (p_.math) {
     case abi::MathMode::kTf32:
@@ -224,7 +227,8 @@ double CaseMaker::MathUnit() const {
 
 void CaseMaker::FillAttention(int64_t pool) {
   const abi::AttentionShape s = abi::AttentionShapeOf(p_);
-  // q and k make scores of some units, whatever the head's size.
+  // The elements of q and k are such that scores have a size of some units, whatever the size of
+  // heads.
   const auto parts =
       static_cast<int64_t>(8 * std::sqrt(static_cast<double>(std::max<int64_t>(s.head, 1))));
   FillSteps(0, -16, 16, std::max<int64_t>(8, parts));
@@ -232,7 +236,7 @@ void CaseMaker::FillAttention(int64_t pool) {
   FillSteps(2, -16, 16, 16);
   if (s.lengths >= 0)
     FillSteps(static_cast<size_t>(s.lengths), random_.OneIn(4) ? -1 : s.keys / 2, s.keys + 1);
-  // Sometimes a page outside the pool.
+  // Sometimes the table names a page outside the pool.
   if (s.table >= 0)
     FillSteps(static_cast<size_t>(s.table), random_.OneIn(4) ? -1 : 0,
               pool - (random_.OneIn(4) ? 0 : 1));
@@ -255,7 +259,7 @@ int64_t IntegerAt(const Case& c, int input, std::initializer_list<int64_t> at) {
   return cpu::LoadScalar(data + OffsetAt(v, at) * DTypeBytes(v.dtype), v.dtype).i;
 }
 
-/// Pairs (request or page, key in it) that hold a valid key.
+/// Pairs of a request (or, with pages, a page) and a key in it that are valid.
 std::set<std::pair<int64_t, int64_t>> ValidKeys(const Case& c, const abi::AttentionShape& s) {
   std::set<std::pair<int64_t, int64_t>> valid;
   for (int64_t b = 0; b < s.batch; ++b) {

@@ -13,7 +13,7 @@ namespace {
 
 const std::vector<DType> kRows = {DType::kF32, DType::kF32, DType::kF16, DType::kBF16};
 
-/// Where a block's f16 numbers lie.
+/// The bytes of a block at which its f16 numbers begin.
 std::vector<size_t> HalvesOf(BlockFormat format) {
   switch (format) {
     case BlockFormat::kQ4_1:
@@ -39,13 +39,14 @@ DType ElementOf(BlockFormat format) {
   return format == BlockFormat::kF16 ? DType::kF16 : DType::kBF16;
 }
 
-/// No element of FillBlocks is larger, but for those of K formats times their scales' scale.
+/// An upper bound for the elements of FillBlocks. It is larger for K formats (256 elements a
+/// block), where codes are also multiplied by the scales of groups.
 double LargestElement(BlockFormat format, bool whole) {
   if (IsElement(format)) return whole ? 4 : 1;
   return (InfoOf(format).elements == 256 ? 4096 : 132) * (whole ? 1.0 : 0x1p-6);
 }
 
-/// Of a product, relative to its factors' largest magnitudes.
+/// Rounding error of a product in the math mode, relative to the largest magnitudes of its factors.
 double RoundingOf(abi::MathMode math) {
   switch (math) {
     case abi::MathMode::kInt8:
@@ -134,10 +135,10 @@ void CaseMaker::Fresh<abi::Family::kBlockGemm>() {
   const int64_t most = elements == 256 ? 3 : elements == 32 ? 12 : 70;
   const int64_t length = elements * random_.Int(random_.OneIn(25) ? 0 : 1, most);
   abi::BlockGemmAttrs attrs{format};
-  // Only where they are asked for: kernels of many rows do not take them.
+  // Halves only where they are asked for, because kernels for many rows do not take them.
   attrs.halves = std::max<int64_t>(1, options_.halves);
   int64_t n = random_.Int(1, random_.OneIn(3) ? 150 : 40);
-  // Halves of whole panels, which the kernels that have them take.
+  // Two thirds of these cases have halves of whole panels, which the kernels with halves take.
   if (attrs.halves == 2 && !random_.OneIn(3)) n = RoundUp(n, 16);
   Dims rows = {options_.rows > 0 ? options_.rows : random_.Int(1, random_.OneIn(3) ? 40 : 6)};
   if (random_.OneIn(3)) rows = {random_.Int(1, 3), rows[0]};
@@ -160,8 +161,8 @@ void CaseMaker::Fresh<abi::Family::kBlockGemm>() {
     p_.core_inputs = 3;
   }
   p_.attrs = attrs;
-  // Whole numbers survive 16 bits but in the blocks of 256, whose elements have more digits. An
-  // expression of what was rounded must not be discontinuous.
+  // Whole numbers are exact in 16 bits, except in blocks of 256, whose elements have more digits.
+  // Where sums are rounded, the epilogue must have no discontinuous operator.
   const bool is_rounded =
       p_.math == abi::MathMode::kInt8 || (p_.math != abi::MathMode::kFp32 && elements == 256);
   if (whole && is_rounded) {
@@ -171,14 +172,14 @@ void CaseMaker::Fresh<abi::Family::kBlockGemm>() {
     Finish(DType::kF32, DType::kF32, out);
   }
   FillBlocks(1, format);
-  // Four deviations of the sum's rounding, and what the math mode rounds: of 8-bit integers at most
-  // half a step of 1/127.
+  // Four standard deviations of the rounding of the sum, plus what the math mode rounds; 8-bit
+  // integers round by at most half a step of 1/127.
   const double largest = LargestElement(format, whole) * (whole ? 4 : 1);
   const double root = std::sqrt(static_cast<double>(length) + 16);
   if (!whole || is_rounded || elements == 256) {
     case_.tolerance = {2, largest * root * (0x1p-22 + RoundingOf(p_.math))};
   }
-  // Normalised values are at most as large as the root of their number.
+  // A normalised value is at most the square root of the number of values.
   if (options_.row_norm) case_.tolerance.absolute *= 1 + root;
 }
 

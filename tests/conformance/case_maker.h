@@ -26,8 +26,8 @@ class CaseMaker {
  private:
   using View = abi::View;
 
-  /// Makes a case of the family: attributes, operands, data, tolerance. Specialised, once per row
-  /// of family.def, in a file *_cases.cc.
+  /// Makes a case of the family: attributes, operands, data, tolerance. Each row of family.def has
+  /// one specialisation, in a file *_cases.cc.
   template <abi::Family F>
   void Fresh();
 
@@ -35,11 +35,12 @@ class CaseMaker {
   View Out(DType dtype, const Dims& shape);
   /// Adds extras, an epilogue and outputs for a raw result of dtype `raw`.
   void Finish(DType raw, DType store, const Dims& shape);
-  /// relu(raw + extra): what real models have, for any tolerance.
+  /// The epilogue relu(raw + extra), as real models have it. It enlarges no error, so that it suits
+  /// any tolerance.
   void AddBias(DType raw, DType store, const Dims& shape);
   void AddEpilogue(DType raw, const Dims& shape);
   void Fill();
-  /// Core inputs of the shape and, often, a prologue over them; gives the prologue's dtype.
+  /// Adds core inputs of the shape and, often, a prologue over them. Returns the prologue's dtype.
   DType Cores(const Dims& shape, const std::vector<DType>& dtypes);
   void ConvertCopied(DType dtype, const Dims& shape);
   void AddGain();
@@ -51,20 +52,23 @@ class CaseMaker {
   void Score(const Dims& domain, DType raw);
   abi::Expr Middle(bool opens, const Dims& domain);
   void ScaleByGate(DType dtype, const Dims& shape);
-  /// Rows of blocks for rows of `length` elements: bytes of a row next to each other, rows
-  /// anywhere.
+  /// Blocks for rows of `length` elements. The bytes of a row are next to each other, while the
+  /// rows have random strides.
   View BlockView(BlockFormat format, const Dims& rows, int64_t length);
-  /// Random blocks with scales of ordinary size; whole numbers where the options ask for them.
+  /// Random blocks with scales of ordinary size; their elements are whole numbers where the options
+  /// ask for them.
   void FillBlocks(size_t buffer, BlockFormat format);
   View CacheView(DType dtype, const Dims& shape, bool repeats);
   View EngineView(DType dtype, const Dims& shape, bool repeat);
   void FillAttention(int64_t pool);
-  /// NaN wherever the cache holds no valid key.
+  /// Writes NaN wherever the cache holds no valid key.
   void SpoilUnusedKeys();
   double MathUnit() const;
-  /// Numbers low / parts, (low + 1) / parts, .. high / parts in a buffer of the case.
+  /// Fills a buffer of the case with numbers drawn from low / parts, (low + 1) / parts, ...,
+  /// high / parts.
   void FillSteps(size_t buffer, int64_t low, int64_t high, int64_t parts = 1);
-  /// Indices of every kind: from the start, from the end, and out of range.
+  /// Fills a buffer with indices of all kinds: counted from the start, from the end, and out of
+  /// range.
   void FillIndices(size_t buffer);
   /// Batch axes may repeat; the matrix is dense, transposed or anything.
   View MatrixView(DType dtype, const Dims& shape);
@@ -76,12 +80,14 @@ class CaseMaker {
   void StoreParts();
   void FinishProduct(DType dtype, const Dims& shape, int64_t length);
   void ConvAxis(abi::ConvAttrs& a, int spatial, Dims& x, Dims& w, Dims& y);
-  /// The channels innermost.
+  /// A view whose channels are the innermost axis.
   View ChannelsLast(DType dtype, const Dims& shape, bool repeat);
-  /// Axes in the order, outermost first: dense, or a window of something larger.
+  /// A view whose axes have the given order, outermost first. It is dense, or a window of something
+  /// larger.
   View InOrder(DType dtype, const Dims& shape, const Dims& order, bool repeat);
   View FeatureView(DType dtype, const Dims& shape);
-  /// The model's order, or as the compiler stores constants for CUDA: outputs innermost.
+  /// A view in the model's order or with the output channels innermost, as the compiler stores
+  /// constants for CUDA.
   View WeightView(DType dtype, const Dims& shape);
 
   Random& random_;
@@ -90,7 +96,7 @@ class CaseMaker {
   abi::Problem& p_ = case_.problem;
 };
 
-// Declared before any use, which would otherwise make them from the template.
+// Declares the specialisations before any use, which would otherwise instantiate the template.
 #define AICF_FAMILY(id, text, attrs, core, slots) \
   template <>                                     \
   void CaseMaker::Fresh<abi::Family::id>();

@@ -28,8 +28,9 @@ void CaseMaker::Finish(DType raw, DType store, const Dims& shape) {
   Fill();
 }
 
-// relu(raw + extra): what real models have, for any tolerance. Of two halves the larger one, the
-// extra added to the first: no error grows.
+// The epilogue relu(raw + extra), as real models have it. In a product of two halves the extra is
+// added to the first half, and the larger half is taken. No error grows, so that the epilogue suits
+// any tolerance.
 void CaseMaker::AddBias(DType raw, DType store, const Dims& shape) {
   const DType dtype = abi::ComputeDType(raw) == abi::ComputeDType(store) ? store : raw;
   p_.inputs.push_back(In(dtype, shape));
@@ -59,7 +60,7 @@ void CaseMaker::AddEpilogue(DType raw, const Dims& shape) {
     results.push_back(options_.whole_numbers ? random_.Pick(kAnyDType) : DType::kF32);
     p_.outputs.push_back(Out(results.back(), shape));
   }
-  // A discontinuous operator would make any tolerance meaningless on reals.
+  // On reals, a discontinuous operator would make any tolerance meaningless.
   if (options_.whole_numbers) {
     p_.epilogue =
         RandomExpr(random_, inputs, results, shape.rank(), static_cast<int>(random_.Int(0, 6)));

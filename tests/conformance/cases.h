@@ -1,9 +1,9 @@
-/// Random valid problems with data, the same for every backend: what a kernel variant must get
-/// right.
+/// Random valid problems with data, the same for every backend. Every variant of a kernel must
+/// compute them right.
 ///
-/// A case's data is made so that the expected result is known tightly: with whole numbers every sum
-/// of products is exact in f32 (and in tf32, f16 and bf16 products), so a wrong index shows as a
-/// wrong bit.
+/// The data of a case are such that the expected result is known within a tight bound: with whole
+/// numbers every sum of products is exact in f32 (and in products in tf32, f16 and bf16), so that a
+/// wrong index shows as a wrong bit.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct Case {
 };
 
 struct CaseOptions {
-  bool whole_numbers = true;    ///< see above; false: reals with a tolerance
+  bool whole_numbers = true;    ///< see above; else reals with a tolerance
   int64_t max_elements = 4000;  ///< of the largest operand, roughly
   std::vector<abi::MathMode> math = {abi::MathMode::kFp32};
   int64_t rows = 0;       ///< gemm: rows of A; 0: any
@@ -38,13 +38,14 @@ struct CaseOptions {
   int64_t halves = 0;     ///< gemm, blockgemm: GemmAttrs::halves; 0: any, for blockgemm 1
   bool row_norm = false;  ///< gemm, blockgemm: rows are normalised; takes reals
   bool moments = false;   ///< gemm: the epilogue sees the moments of 16-bit rows; takes reals
-  /// gemm, 16 bits: with moments, these are made of moments of parts of the rows; without, it
-  /// stores those of parts of its results, of a multiple of 64 columns.
+  /// gemm, 16 bits. With `moments`, those are made of the moments of parts of the rows. Otherwise
+  /// the product stores the moments of parts of its results, whose columns are a multiple of 64.
   bool parts = false;
-  /// gemm, conv: operands of 8 bits, integers or float8 in math mode fp8, as Hopper's tensor cores
-  /// take them: along k, in lines of 16 bytes; `length` is a multiple of 16.
+  /// gemm, conv: operands of 8 bits (integers or, in math mode fp8, float8) in the layout that
+  /// Hopper's tensor cores take: along k, in lines that are multiples of 16 bytes. `length` must be
+  /// a multiple of 16.
   bool eight_bits = false;
-  /// gemm: float8 alone, and blocks of 128 terms have scales; takes eight_bits.
+  /// gemm: only float8, with scales for blocks of 128 terms. REQUIRES eight_bits.
   bool block_scales = false;
 };
 

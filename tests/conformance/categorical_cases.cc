@@ -1,5 +1,5 @@
-// Random problems of the categorical family. Parts of the mass are numbers that no sum of equal
-// masses meets, so that a backend's rounding decides no case.
+// Random problems of the categorical family. Top-p and min-p are numbers that no sum of equal
+// masses meets, so that no case is decided by how a backend rounds.
 #include <limits>
 
 #include "kernels/cpu/expr/scalar_eval.h"
@@ -8,7 +8,7 @@
 namespace aicf::conformance {
 namespace {
 
-/// One value per row, picked from a list.
+/// Fills a buffer, which has one value per row, with values that are picked from a list.
 template <class T>
 void FillPicked(Random& random, std::vector<std::byte>& bytes, const std::vector<T>& values) {
   for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
@@ -48,7 +48,7 @@ void CaseMaker::Fresh<abi::Family::kCategorical>() {
                       {0, 1, -1, 42, std::numeric_limits<int64_t>::min(), random_.Int(0, 1 << 30)});
   FillSteps(6, 0, 100000);
   if (random_.OneIn(5) && !case_.buffers[0].empty()) {
-    // The first element in memory, which some row reads.
+    // Spoils the first element in memory, which some row reads.
     const double spoiled = random_.Pick(std::vector<double>{
         std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
         -std::numeric_limits<double>::infinity()});

@@ -63,7 +63,8 @@ bool Near(double got, double want, DType dtype, const Tolerance& t) {
   return std::fabs(got - want) <= t.ulp * Spacing(want, dtype) + t.absolute;
 }
 
-// Compares output r and clears its elements in `rest`, so that what remains must be untouched.
+// Compares output r and marks the bytes of its elements in `touched`. All other bytes must be as
+// they were.
 std::string CompareOutput(const Case& c, size_t r, const std::vector<std::byte>& got,
                           const std::vector<std::byte>& want, std::vector<bool>& touched) {
   const abi::View& v = c.problem.outputs[r];

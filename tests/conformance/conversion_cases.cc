@@ -13,7 +13,7 @@ namespace {
 using abi::ExprBuilder;
 using abi::ExprOp;
 
-// One elementwise step over the given elements; `build` makes its result of the input.
+// A case of one elementwise step over the given elements. build(builder, input) makes the result.
 template <class Build>
 Case Elementwise(DType from, DType to, std::vector<std::byte> elements, const Build& build) {
   Case c;
@@ -29,7 +29,8 @@ Case Elementwise(DType from, DType to, std::vector<std::byte> elements, const Bu
   return c;
 }
 
-// Every code's value, the middle of neighbours, and what lies just beside both; and random bits.
+// The values of all codes, the middles between neighbours, and the floats just beside all of these;
+// and random bits.
 std::vector<float> HardFloats(DType dtype) {
   std::vector<float> out;
   const float infinity = std::numeric_limits<float>::infinity();
@@ -64,8 +65,8 @@ Case Conversion(DType from, DType to, std::vector<std::byte> elements) {
   return c;
 }
 
-// Wholes, halves and what lies beside them, around the ends of the type and beyond; what is no
-// number; and random bits.
+// Multiples of a quarter around zero, around the ends of a type's range and beyond these, and the
+// floats just beside them; infinities and NaN; and random bits.
 std::vector<float> FloatsAround(double least, double most) {
   const float infinity = std::numeric_limits<float>::infinity();
   std::vector<float> out = {infinity, -infinity, std::nanf(""), 0.0f, -0.0f, 1e30f, -1e30f};
@@ -82,7 +83,7 @@ std::vector<float> FloatsAround(double least, double most) {
   return out;
 }
 
-// How a value becomes a code of type `to`.
+// How a value becomes a code of type `to`: zero point, whether it is rounded, and divisor.
 struct Coding {
   DType to;
   double zero = 0;
@@ -115,7 +116,8 @@ Case Quantisation(const Coding& coding, const std::vector<float>& floats) {
   return c;
 }
 
-// The largest number stands for what is beyond it, as wherever values become codes of float8.
+// Values beyond the largest number become the largest number, as in all conversions to codes of
+// float8.
 Case SaturatedFloat8() {
   Case c = Elementwise(DType::kF32, DType::kF8E4M3FN, BytesOf(HardFloats(DType::kF8E4M3FN)),
                        [](ExprBuilder& b, uint16_t x) {
@@ -126,7 +128,8 @@ Case SaturatedFloat8() {
   return c;
 }
 
-// Multiples of a half, where rounding decides, and what lies beside them, times the divisor.
+// Values whose quotients are multiples of a half, where rounding decides, and the floats just
+// beside them.
 std::vector<float> TiesOf(float divisor) {
   const float infinity = std::numeric_limits<float>::infinity();
   std::vector<float> out = FloatsAround(-128, 127);
@@ -142,7 +145,7 @@ std::vector<float> TiesOf(float divisor) {
   return out;
 }
 
-// (code - zero) * scale of a code of type `from`, as DequantizeLinear is lowered, of every code.
+// (code - zero) * scale, as DequantizeLinear is lowered, for every code of type `from`.
 Case Dequantisation(DType from, double zero) {
   std::vector<std::byte> codes(256);
   for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::byte>(i);
@@ -155,8 +158,8 @@ Case Dequantisation(DType from, double zero) {
   return c;
 }
 
-// A quotient that becomes a code, whose number is divided again and becomes another one: what
-// quantisers leave in front of an addition.
+// A quotient becomes a code, and the number that the code stands for is divided again and becomes
+// another code. Quantisers leave this in front of an addition.
 Case Requantisation(DType code, double zero, float divisor) {
   const double least = LeastOf(code), most = least + 255;
   Case c = Elementwise(DType::kF32, DType::kU8, BytesOf(TiesOf(divisor)),
@@ -209,7 +212,8 @@ std::vector<Case> ConversionCases() {
       }
     }
   }
-  // The last two are outside of what the short form takes: a significand of ones, a tiny divisor.
+  // The short form of a division does not take the last two divisors: one has a significand of only
+  // ones, the other is tiny.
   for (const float by : {0.0372f, -3.0f, 1.0f / 3, 1e-6f, 7.5e8f, 0x1.fffffep0f, 1e-12f}) {
     cases.push_back(Quantisation({DType::kU8, 0, true, by}, TiesOf(by)));
     cases.push_back(Quantisation({DType::kI8, -7, true, by}, TiesOf(by)));

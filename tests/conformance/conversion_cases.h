@@ -1,5 +1,5 @@
-/// Elementwise steps that convert, clamp and divide, for which a GPU has instructions and device
-/// code has short forms (compiler/codegen/expr_forms.h): they are exact.
+/// Elementwise steps that convert, clamp and divide. Device code has short forms for these, because
+/// a GPU has instructions for them (compiler/codegen/expr_forms.h); the short forms must be exact.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace aicf::conformance {
 
-/// Every storage type of 8 bits and below from and to f32, or its compute type: all codes, and the
-/// floats between and beside them; f32, and its quotients by constants, rounded and saturated to
-/// integers of 8 and 16 bits with a zero point and without; the numbers of all codes, and codes made
-/// of the numbers of codes.
+/// Conversions between every storage type of up to 8 bits and f32 or its compute type, of all codes
+/// and of the floats between and beside their values; f32, and its quotients by constants, rounded
+/// and saturated to integers of 8 and 16 bits, with and without a zero point; the numbers that all
+/// codes stand for; and codes that are made of the numbers of other codes.
 std::vector<Case> ConversionCases();
 
 }  // namespace aicf::conformance

@@ -89,8 +89,8 @@ void EmulatedBlock::WarpExchange(const void* own, int bytes, void* all) {
   Fiber& fiber = *block.current_;
   const size_t index = static_cast<size_t>(&fiber - block.fibers_.data());
   if (bytes > kSlotBytes) std::abort();
-  // A lane may reach its next exchange before another has read this one's slots, but not the one
-  // after.
+  // While a lane has yet to read the slots of this exchange, other lanes may reach the next
+  // exchange, but not the one after it. So two sets of slots suffice.
   auto& slots = block.warps_[index / 32].slots[fiber.exchanges++ % 2];
   std::memcpy(slots[index % 32], own, static_cast<size_t>(bytes));
   block.Wait(State::kWarp);
@@ -99,8 +99,8 @@ void EmulatedBlock::WarpExchange(const void* own, int bytes, void* all) {
   }
 }
 
-// Runs every ready fiber until it waits or ends; in every other block the last thread first, so
-// that results which depend on the order of threads differ from block to block.
+// Runs every ready fiber until it waits or ends. In every other block the last thread runs first,
+// so that a result that depends on the order of threads differs from block to block.
 bool EmulatedBlock::Resume() {
   bool progress = false;
   for (size_t i = 0; i < fibers_.size(); ++i) {

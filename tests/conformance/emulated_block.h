@@ -12,7 +12,7 @@
 
 namespace aicf::conformance {
 
-/// As emulated_cuda.h declares them for the instance.
+/// These must be the same as in emulated_cuda.h, which declares them for the instance.
 struct EmulatedIndex {
   int x, y, z;
 };
@@ -57,8 +57,8 @@ class EmulatedBlock {
     State state = State::kReady;
     EmulatedIndex thread{};
     int exchanges = 0;
-    std::vector<Copy> copies;  ///< under way, in order
-    int groups = 0;            ///< that have ended
+    std::vector<Copy> copies;  ///< those under way, in order
+    int groups = 0;            ///< groups of copies that have ended
   };
   struct Warp {
     char slots[2][32][kSlotBytes];

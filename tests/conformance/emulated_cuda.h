@@ -11,7 +11,7 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __align__(n) alignas(n)
-// Every block of a cluster has a thread of its own.
+// Every block of a cluster runs on a thread of its own.
 #define __shared__ static thread_local
 #define AICF_DEVICE inline
 
@@ -23,14 +23,16 @@ struct EmulatedIndex {
 struct EmulatorCalls {
   void (*block_barrier)();
   void (*cluster_barrier)();
-  /// Exchanges `bytes` bytes between the 32 lanes of the warp: all[lane] = what the lane gave.
+  /// Exchanges `bytes` bytes between the 32 lanes of the warp: all[lane] becomes what that lane
+  /// gave.
   void (*warp_exchange)(const void* own, int bytes, void* all);
   char* dynamic_shared;
-  /// Dynamic shared memory of a block of the cluster.
+  /// The dynamic shared memory of block `rank` of the cluster.
   char* (*cluster_shared)(int rank);
-  /// A copy of the thread's current group, of zeros from nullptr; the end of that group; and the
-  /// wait until at most `groups` of the ended ones are under way. Nothing is copied sooner than a
-  /// wait or the thread's end demands.
+  /// Asynchronous copies: copy() adds a copy to the thread's current group (zeros if `from` is
+  /// nullptr), copy_commit() ends the group, and copy_wait() waits until at most `groups` of the
+  /// ended groups are under way. Nothing is copied before a wait or the end of the thread demands
+  /// it.
   void (*copy)(void* to, const void* from, int bytes);
   void (*copy_commit)();
   void (*copy_wait)(int groups);
@@ -60,7 +62,7 @@ static inline int EmulatedLaneOfWarp() {
 
 template <class T>
 inline T __shfl_xor_sync(unsigned, T value, int mask) {
-  // The own lane is read before the exchange: other threads run inside it.
+  // The lane is read before the exchange, because other threads run during it.
   const int lane = EmulatedLaneOfWarp();
   T all[32];
   emulator_calls.warp_exchange(&value, sizeof(T), all);
@@ -95,7 +97,7 @@ static inline unsigned __ballot_sync(unsigned, bool predicate) {
   for (int lane = 0; lane < 32; ++lane) bits |= static_cast<unsigned>(all[lane]) << lane;
   return bits;
 }
-/// A block's threads are fibers of one thread.
+/// Needs no atomic instruction: the threads of a block are fibers of one thread.
 static inline unsigned atomicAdd(unsigned* at, unsigned value) {
   const unsigned before = *at;
   *at += value;

@@ -1,5 +1,5 @@
-// kernels/cuda/common/inbox.cuh on a CPU: what is sent is there when all threads of the cluster have
-// come to wait for it.
+// kernels/cuda/common/inbox.cuh on a CPU. Await() is a barrier of the cluster: all values have been
+// sent when every thread has called it.
 #pragma once
 
 #include "tests/conformance/emulated_ptx.h"

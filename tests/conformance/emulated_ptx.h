@@ -48,14 +48,15 @@ inline void CopyWait() {
 template <class T>
 inline void HoldIndex(T&) {}
 inline void PrefetchSector(const void*) {}
-// Kernels run one after the other here.
+// Kernels run one after the other here, so that none has to wait for another.
 inline void WaitForPredecessors() {}
 inline void LetSuccessorsStart() {}
 inline void ClusterBarrier() { emulator_calls.cluster_barrier(); }
 inline void ClusterSharedBarrier() { emulator_calls.cluster_barrier(); }
 inline void LeaveCluster() { emulator_calls.cluster_barrier(); }
 
-// All the blocks' memory is there before the first of them runs.
+// Arriving does nothing: ClusterWait is a barrier of all blocks of the cluster, which have their
+// memory by then.
 inline void ClusterArrive() {}
 inline void ClusterWait() { emulator_calls.cluster_barrier(); }
 

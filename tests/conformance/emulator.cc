@@ -32,16 +32,17 @@ std::string Read(const fs::path& path) {
   return text.str();
 }
 
-// Instances define the same inline functions with different constants: nothing of one may be bound
-// into another, hence hidden symbols below.
+// Instances define the same inline functions with different constants. A function of one instance
+// must not be bound into another, hence the hidden symbols below.
 
 // How every instance is compiled: fast, since few run for long.
 constexpr std::string_view kCompile =
     "c++ -std=c++20 -Og -ffp-contract=off -w -fPIC -fno-gnu-unique -fvisibility=hidden "
     "-fsanitize=alignment -fsanitize-undefined-trap-on-error ";
 
-// The device sources as files, those with PTX in them replaced; one folder per process. The
-// standard library's headers are compiled once: they take half of a small instance's time.
+// The device sources as files, in one folder per process; those that contain PTX are replaced. The
+// standard library's headers are precompiled, because they take half of the time that compiling a
+// small instance takes.
 class Headers {
  public:
   Headers()
@@ -56,7 +57,7 @@ class Headers {
       Write(folder_ / s.name, text);
     }
     Write(Standard(), "#include <cmath>\n#include <cstdint>\n#include <cstring>\n");
-    // Without the compiled form an instance reads the text.
+    // If this fails, instances include the header's text instead of the precompiled form.
     [[maybe_unused]] const int compiled = std::system(
         StrCat(kCompile, "-x c++-header ", Standard(), " -o ", Standard(), ".gch").c_str());
   }
@@ -94,8 +95,8 @@ Result<void*> CompileAndOpen(const std::string& text) {
   const Headers& headers = AllHeaders();
   const fs::path base = headers.folder() / StrCat("instance", counter.fetch_add(1));
   Write(base.string() + ".cc", text);
-  // Linked to the compiler's own helpers alone: what else an instance calls this process has
-  // already, and looking for it took a fifth of the time.
+  // Only the compiler's own helper library is linked. Whatever else an instance calls is already in
+  // this process, and searching for it in libraries took a fifth of the time.
   const std::string command =
       StrCat(kCompile, "-shared -nostdlib -include ", headers.Standard(), " -I",
              headers.folder().string(), " -I", AICF_SOURCE_DIR, " ", base.string(), ".cc -lgcc -o ",

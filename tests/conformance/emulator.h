@@ -1,6 +1,6 @@
-/// Runs CUDA instances on a machine without a GPU: the instance's own text, compiled by the host's
-/// C++ compiler, its threads as fibers. Slow and exact: barriers, shuffles, tensor-core products
-/// and clusters behave as specified; timing and the weak memory model do not.
+/// Runs CUDA instances on a machine without a GPU: the host's C++ compiler compiles the instance's
+/// own text, and its threads run as fibers. This is slow but exact: barriers, shuffles, tensor-core
+/// products and clusters behave as specified. Timing and the weak memory model are not emulated.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,7 @@ uint16_t Bounded(ExprBuilder& b, uint16_t v, double low, double high) {
   return b.Binary(ExprOp::kMin, v, b.Const(high, DType::kF32));
 }
 
-// Of a hidden unit: ReLU, SiLU, hard swish, or nothing.
+// A random activation of a hidden unit: ReLU, SiLU, hard swish, or none.
 uint16_t Activated(Random& random, ExprBuilder& b, uint16_t v) {
   switch (random.Int(0, 3)) {
     case 0:
@@ -35,7 +35,7 @@ uint16_t Activated(Random& random, ExprBuilder& b, uint16_t v) {
   }
 }
 
-// Of a gate: sigmoid or hard sigmoid.
+// A random activation of a gate: sigmoid or hard sigmoid.
 uint16_t Opened(Random& random, ExprBuilder& b, uint16_t v) {
   if (random.OneIn(2)) return b.Unary(ExprOp::kSigmoid, v);
   const uint16_t scaled = b.Binary(ExprOp::kMul, v, b.Const(0.2, DType::kF32));
@@ -44,7 +44,7 @@ uint16_t Opened(Random& random, ExprBuilder& b, uint16_t v) {
 
 }  // namespace
 
-// A product through an activation, mostly with a bias; sometimes as it is.
+// The expression that follows a product: an activation, mostly with a bias; sometimes it is empty.
 abi::Expr CaseMaker::Middle(bool opens, const Dims& domain) {
   if (random_.OneIn(6)) return {};
   ExprBuilder b;
@@ -61,7 +61,8 @@ abi::Expr CaseMaker::Middle(bool opens, const Dims& domain) {
   return b.Finish({opens ? Opened(random_, b, v) : Activated(random_, b, v)});
 }
 
-// gate * x, often with something added, and sometimes the gate as a second result.
+// The epilogue gate * x, often with something added, and sometimes with the gate as a second
+// result.
 void CaseMaker::ScaleByGate(DType dtype, const Dims& shape) {
   ExprBuilder b;
   const uint16_t gate = b.Input(0, DType::kF32);
@@ -110,13 +111,15 @@ void CaseMaker::Fresh<abi::Family::kExcite>() {
   p_.inputs.push_back(FeatureView(dtype, shape));
   ScaleByGate(dtype, shape);
   Fill();
-  // Weights of rows of about unit length, so that products are about as large as the means.
+  // The rows of weights have a length of about one, so that products are about as large as the
+  // means.
   const auto parts = [](int64_t length) {
     return static_cast<int64_t>(8 * std::sqrt(static_cast<double>(length))) + 1;
   };
   FillSteps(0, -8, 8, parts(channels));
   FillSteps(1, -8, 8, parts(hidden));
-  // Four deviations of the three sums' roundings, of values up to 8, scaled by elements up to 4.
+  // Four standard deviations of the rounding of the three sums, of values up to 8, scaled by
+  // elements up to 4.
   double positions = 1;
   for (int d = 2; d < shape.rank(); ++d) positions *= static_cast<double>(shape[d]);
   const double sums = static_cast<double>(channels + hidden) + positions;

@@ -27,7 +27,7 @@ class Writer {
 
   void Known(uint16_t node) { nodes_.push_back(node); }
 
-  // A node of the dtype: one that exists, or a cast of one.
+  // A node of the dtype: an existing one, or a cast of one.
   uint16_t Of(DType dtype) {
     std::vector<uint16_t> fit;
     for (uint16_t n : nodes_) {

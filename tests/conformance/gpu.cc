@@ -163,7 +163,7 @@ Status Gpu::Run(const std::vector<std::byte>& cubin, const std::string& symbol,
   for (const cuda::CUtensorMap& m : maps) parameters.push_back(const_cast<cuda::CUtensorMap*>(&m));
   void* events[2] = {};
   for (void*& e : events) AICF_RETURN_IF_ERROR(Check(a.EventCreate(&e, 0), "making an event"));
-  // The first launch is apart: it loads code and warms the cache.
+  // The first launch is not timed: it loads the code and warms the cache.
   Status status =
       Check(a.LaunchKernelEx(&config, function, parameters.data(), nullptr), "launching");
   a.EventRecord(events[0], nullptr);

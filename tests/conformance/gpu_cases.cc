@@ -17,11 +17,11 @@ struct Share {
   uint64_t seeds;
   size_t variants;  ///< of each case
   CaseOptions options;
-  bool shared_sums = false;   ///< gemm: only variants whose blocks share out k
-  bool small_device = false;  ///< with what would be chosen there: few blocks take many tiles
+  bool shared_sums = false;   ///< gemm: only variants whose blocks share out the sum (k)
+  bool small_device = false;  ///< with variants for SmallDevice(): few blocks take many tiles
 };
 
-// Products that normalise so many rows, in every math mode.
+// Products that normalise their rows, of which there are `rows`, in every math mode.
 CaseOptions RowNorms(int64_t rows) {
   return {.whole_numbers = false,
           .max_elements = 8000,
@@ -30,7 +30,7 @@ CaseOptions RowNorms(int64_t rows) {
           .row_norm = true};
 }
 
-// Products of 16-bit operands whose epilogue sees the moments of rows of so many terms.
+// Products of 16-bit operands whose epilogue sees the moments of rows of `length` terms.
 CaseOptions Moments(int64_t length, int64_t halves = 0, bool parts = false) {
   return {.whole_numbers = false,
           .max_elements = 8000,
@@ -49,12 +49,13 @@ CaseOptions StoredParts(int64_t length) {
           .parts = true};
 }
 
-// Products of float8 whose blocks have scales, with sums of so many terms.
+// Products of float8 whose blocks have scales, with sums of `length` terms.
 CaseOptions BlockScales(int64_t length) {
   return {.max_elements = 8000, .length = length, .eight_bits = true, .block_scales = true};
 }
 
-// Products on tensor cores, and large reals where a sum's rounding shows, come on top.
+// The cases of a family. Some families also have products on tensor cores, and large cases of reals
+// in which the rounding of a sum shows.
 std::vector<Share> SharesOf(Family family) {
   const std::vector<MathMode> reduced = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16};
   switch (family) {
@@ -116,7 +117,8 @@ std::vector<Share> SharesOf(Family family) {
   }
 }
 
-// A kernel that can reads its constant operand before it waits; in a test every operand is one.
+// If the kernel can read constant operands before it waits for its predecessors, makes it do so. In
+// a test every operand is constant.
 void ReadAhead(KernelOption& o, const abi::Problem& p, const abi::DeviceSpec& device) {
   if (o.kernel->reads_ahead == nullptr) return;
   const abi::Parameters ahead = abi::WithAhead(*o.kernel, o.candidate.variant.parameters);
@@ -145,11 +147,12 @@ std::vector<KernelOption> VariantsOf(const Case& c, const abi::DeviceSpec& devic
 
 std::vector<KernelCase> GpuRandomCases(Family family, const abi::DeviceSpec& device) {
   std::vector<KernelCase> cases;
-  std::map<std::string, int> met;  // by row of candidates, and by variant
+  std::map<std::string, int> met;  // cases by row of candidates, and by variant
   for (const Share& share : SharesOf(family)) {
     for (uint64_t seed = 1000; seed < 1000 + share.seeds; ++seed) {
       const Case c = RandomCase(family, seed, share.options);
-      // The least met of those that take the case: a kernel that refuses much must not be missed.
+      // Of the variants that take the case, those that have run least are chosen. Otherwise a
+      // kernel that refuses many cases might never run.
       std::vector<KernelOption> fit =
           VariantsOf(c, share.small_device ? SmallDevice() : device, 1000, 0);
       if (share.shared_sums) {
@@ -185,7 +188,7 @@ abi::DeviceSpec SmallDevice() {
 
 std::vector<KernelCase> LayoutCases(Family family) {
   CaseOptions o;
-  // Copies choose vectors for the full machine: only large ones have them.
+  // The vectors of copies are chosen for a full-size device, so that only large copies have them.
   o.max_elements = family == Family::kCopy ? 100000 : 3000;
   // Few convolutions are depthwise, and few of those have channels for vectors.
   std::vector<KernelCase> cases =

@@ -1,5 +1,5 @@
-/// What the GPU runs, family by family. Needs no GPU, so that a family without cases is found
-/// anywhere.
+/// The cases that run on the GPU, family by family. Making them needs no GPU, so that any machine
+/// finds a family without cases.
 #pragma once
 
 #include <vector>
@@ -8,18 +8,19 @@
 
 namespace aicf::conformance {
 
-/// Variants of a case's family that take it on the device: `most` of them, the cheapest first, the
-/// others rotating with `turn`; with most == 1 all of them take turns.
+/// The variants that take a case on the device, `most` of them: the one predicted to be the fastest
+/// comes first, and the others rotate with `turn`. With most == 1, all of them take turns.
 std::vector<KernelOption> VariantsOf(const Case& c, const abi::DeviceSpec& device, size_t most,
                                      size_t turn);
 
-/// Random cases: at least 100 of every family, in the math modes and with the data that it knows.
+/// At least 100 random cases of every family, in the math modes and with the kinds of data that the
+/// family knows.
 std::vector<KernelCase> GpuRandomCases(abi::Family family, const abi::DeviceSpec& device);
 
-/// Cases of all layouts (layouts.h), as they are cut for SmallDevice().
+/// Cases of all layouts (layouts.h), with the variants that are chosen for SmallDevice().
 std::vector<KernelCase> LayoutCases(abi::Family family);
 
-/// A device of one multiprocessor: on it kernels work on whole vectors even where a case is small.
+/// A device of one multiprocessor. For it, kernels use whole vectors even if a case is small.
 abi::DeviceSpec SmallDevice();
 
 }  // namespace aicf::conformance

@@ -27,7 +27,7 @@ struct Job {
 
 class JobRunner {
  public:
-  /// Errors: kDevice when there is no GPU or no NVRTC: the sentence a test skips with.
+  /// Errors: kDevice when there is no GPU or no NVRTC; its message is what a test is skipped with.
   static Result<std::unique_ptr<JobRunner>> Make();
 
   const abi::DeviceSpec& device() const { return device_; }

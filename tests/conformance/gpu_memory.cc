@@ -39,7 +39,8 @@ Result<std::vector<uint64_t>> GpuMemory::PlaceTogether(Gpu& gpu, const Buffers& 
     addresses.push_back(at);
     at += Aligned(b.size());
   }
-  // A workspace holds whatever the step before left there.
+  // As in a program, the workspace does not hold zeros but whatever an earlier step might have
+  // left.
   AICF_RETURN_IF_ERROR(gpu.Fill(at, 0xff, workspace));
   addresses.push_back(at);
   return addresses;

@@ -1,4 +1,4 @@
-/// Where the buffers of a case lie on the GPU.
+/// Places the buffers of a case in the memory of the GPU.
 #pragma once
 
 #include <vector>
@@ -9,18 +9,18 @@
 
 namespace aicf::conformance {
 
-/// Whether this process runs under compute-sanitizer (scripts/sanitize_gpu.sh sets
-/// AICF_TEST_SANITIZE to N): each buffer is then an allocation of its own, of exactly its bytes, so
-/// that an access past its end is seen, and a workspace holds what nobody wrote, so that reading it
-/// is seen. Of the random cases every N-th runs. 0: no; buffers share one allocation, which is
-/// quicker.
+/// N if this process runs under compute-sanitizer (scripts/sanitize_gpu.sh sets AICF_TEST_SANITIZE
+/// to N), otherwise 0. If N > 0, only every N-th random case runs, each buffer is an allocation of
+/// its own of exactly its bytes, so that an access past its end is detected, and the workspace is
+/// not initialised, so that reading it before writing is detected. If 0, all buffers share one
+/// allocation, which is quicker.
 int SanitizedShare();
 
 /// The buffers of one case at a time. Not thread-safe.
 class GpuMemory {
  public:
-  /// Copies the buffers to the GPU; addresses of these, then that of a workspace that holds
-  /// something arbitrary. They hold until the next call or until the Gpu ends. Errors: kDevice.
+  /// Copies the buffers to the GPU. Returns their addresses and then that of a workspace with
+  /// arbitrary contents. They are valid until the next call or until the Gpu ends. Errors: kDevice.
   Result<std::vector<uint64_t>> Place(Gpu& gpu, const Buffers& buffers, size_t workspace);
 
  private:
@@ -29,7 +29,7 @@ class GpuMemory {
 
   uint64_t arena_ = 0;
   size_t arena_bytes_ = 0;
-  std::vector<uint64_t> apart_;  ///< allocations of the case before
+  std::vector<uint64_t> apart_;  ///< allocations of the previous case
 };
 
 }  // namespace aicf::conformance

@@ -123,7 +123,7 @@ template <>
 void CaseMaker::Fresh<abi::Family::kScan>() {
   abi::ScanAttrs a;
   Dims shape = RandomShape(random_, 1, 4, options_.max_elements);
-  // Lines longer than one round of a block.
+  // Sometimes lines are longer than what a block scans in one round.
   if (random_.OneIn(5)) shape = {random_.Int(1, 2), random_.Int(300, 5000)};
   a.kind = random_.OneIn(3) ? abi::ScanKind::kProd : abi::ScanKind::kSum;
   a.axis = random_.Int(0, shape.rank() - 1);
@@ -136,7 +136,8 @@ void CaseMaker::Fresh<abi::Family::kScan>() {
   p_.outputs = {Out(dtype, shape)};
   Fill();
   if (a.kind == abi::ScanKind::kProd) {
-    // Factors near 1: a product that leaves the range would depend on the order of its factors.
+    // Factors are near 1, because a product that leaves the range would depend on the order of its
+    // factors.
     const bool is_unsigned = KindOf(dtype) == DTypeKind::kUnsigned;
     options_.whole_numbers ? FillSteps(0, is_unsigned ? 0 : -1, 1) : FillSteps(0, 127, 129, 128);
   }
@@ -189,7 +190,7 @@ void CaseMaker::Fresh<abi::Family::kRoi>() {
   case_.tolerance = {2, 1e-5};
 }
 
-// Few distinct scores and corners, so that scores are equal and areas exact.
+// There are few distinct scores and corners, so that some scores are equal and areas are exact.
 template <>
 void CaseMaker::Fresh<abi::Family::kNms>() {
   p_.attrs = abi::NmsAttrs{random_.OneIn(2)};

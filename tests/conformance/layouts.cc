@@ -97,8 +97,8 @@ int64_t WidthOf(const KernelOption& option, const Problem& p) {
   if (p.family == Family::kCopy) {
     return option.kernel->key == "cuda.copy.pieces" ? WidestPiece(p, parameters) : 1;
   }
-  // The vectors of depthwise convolutions and matrix-vector products are their parameter alone.
-  // That their output could be written in vectors says nothing about how they load.
+  // Depthwise convolutions and matrix-vector products have no other vectors than those of their
+  // parameter. That their output could be written in vectors says nothing about how they load.
   if (parameters["piece"] != 0) return parameters["piece"];
   return std::max(parameters["vector"], int64_t{DomainWidth(*option.kernel, p)});
 }
@@ -106,7 +106,7 @@ int64_t WidthOf(const KernelOption& option, const Problem& p) {
 std::string OperandName(const Problem& p, size_t operand) {
   const size_t inputs = p.inputs.size();
   if (operand >= inputs) return StrCat("y", operand - inputs);
-  // How many core operands these families have is drawn too.
+  // The operands of these families are not told apart, because their number is random as well.
   const bool many = p.family == Family::kElementwise || p.family == Family::kCopy;
   if (operand < static_cast<size_t>(p.core_inputs)) return many ? "x" : StrCat("x", operand);
   return "extra";
@@ -144,15 +144,15 @@ int LayoutCount::Met(const std::string& fact) const {
 
 std::vector<KernelCase> CasesOfAllLayouts(Family family, const abi::DeviceSpec& device,
                                           uint64_t seeds, const CaseOptions& options) {
-  // A case that adds much is better than several that add little: first those that meet at least
-  // half of what one case can, then the rest.
+  // A case that adds many new layouts is better than several that add few: cases that add many of
+  // them are taken first.
   std::vector<KernelCase> cases;
   LayoutCount count;
   for (const size_t least : {size_t{6}, size_t{3}, size_t{1}}) {
     for (uint64_t seed = 0; seed < seeds; ++seed) {
       const Case c = RandomCase(family, seed, options);
       for (KernelOption& o : DeviceOptions(c.problem, device)) {
-        // What reads an operand packed is other code than what reads its view.
+        // Code that reads a packed operand differs from code that reads the operand's view.
         const std::string source = StrCat(o.kernel->source, Packs(o, c.problem) ? " packed" : "");
         const bool wide = WidthOf(o, c.problem) > 1;
         if (count.NewFacts(source, c, wide).size() < least) continue;

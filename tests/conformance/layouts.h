@@ -1,5 +1,6 @@
-/// What is special about an operand's strides, and sets of cases in which every operand meets all
-/// of it: a kernel that takes one layout for granted is found by the operand that has another.
+/// Properties of an operand's strides, and sets of cases in which every operand has each of these
+/// properties at least once. A kernel that takes a layout for granted fails where an operand has
+/// another one.
 #pragma once
 
 #include <map>
@@ -25,20 +26,23 @@ enum class Layout : uint8_t {
 inline constexpr int kLayoutCount = 6;
 std::string_view LayoutName(Layout layout);
 
-/// Empty for a view of less than two elements, whose strides say nothing.
+/// The layouts of a view. Empty if the view has less than two elements, since its strides then mean
+/// nothing.
 std::vector<Layout> LayoutsOf(const abi::View& view);
 
-/// Elements that the instance of a CUDA kernel moves or computes together: 1 where it works one by
-/// one, and no fault of a vector access can show.
+/// Elements that an instance of a CUDA kernel moves or computes together. It is 1 if the instance
+/// works on single elements, so that no fault of a vector access can show.
 int64_t WidthOf(const KernelOption& option, const abi::Problem& problem);
 
-/// "x0", .. the core operands, "extra" for all epilogue operands, "y0", .. the outputs.
+/// "x0", "x1", ... for the core operands, "extra" for all epilogue operands, "y0", "y1", ... for
+/// the outputs.
 std::string OperandName(const abi::Problem& problem, size_t operand);
 
-/// Counts what was met, by "KERNEL SOURCE or key / operand / layout / wide or narrow".
+/// Counts in how many cases a layout was met, by "KERNEL SOURCE or key / operand / layout / wide or
+/// narrow".
 class LayoutCount {
  public:
-  /// What a case adds: all of it, and what was not met before.
+  /// What a case has: all of it (FactsOf), or only what was not met before (NewFacts).
   std::set<std::string> FactsOf(std::string_view kernel, const Case& c, bool wide) const;
   std::set<std::string> NewFacts(std::string_view kernel, const Case& c, bool wide) const;
   void Add(std::string_view kernel, const Case& c, bool wide);
@@ -54,9 +58,10 @@ struct KernelCase {
   Case item;
 };
 
-/// Few cases of the family that together meet every layout of every operand that `seeds` random
-/// cases meet, for each device source of the family (kernels of one source differ in constants
-/// only, and in whether operands are packed), at vector widths above 1 and at 1.
+/// A few cases of the family that together have every layout of every operand that occurs in
+/// `seeds` random cases. This holds for each device source of the family (kernels with the same
+/// source differ only in constants and in whether operands are packed), both at vector widths above
+/// 1 and at 1.
 std::vector<KernelCase> CasesOfAllLayouts(abi::Family family, const abi::DeviceSpec& device,
                                           uint64_t seeds, const CaseOptions& options);
 

@@ -47,8 +47,8 @@ void CaseMaker::Fresh<abi::Family::kCopy>() {
   p_.outputs = {Out(dtype, shape)};
   a.has_fill = random_.OneIn(2);
   if (a.has_fill) a.fill = static_cast<double>(random_.Int(0, 3));
-  // The output is cut along one axis; with a fill, pieces may be missing or smaller than their
-  // slot.
+  // The output is cut into pieces along one axis. With a fill, pieces may be missing or smaller
+  // than their part.
   const int axis = shape.rank() == 0 ? -1 : static_cast<int>(random_.Int(0, shape.rank() - 1));
   int64_t at = 0;
   const int64_t end = axis < 0 ? 1 : shape[axis];
@@ -71,13 +71,13 @@ void CaseMaker::Fresh<abi::Family::kCopy>() {
   }
   p_.attrs = a;
   p_.core_inputs = static_cast<int>(p_.inputs.size());
-  // One whole piece may be a transpose, which few cases are.
+  // A copy of a single whole piece gets no epilogue: it may be a transpose, and few cases are.
   const bool several = p_.inputs.size() > 1 || (a.has_fill && !p_.inputs.empty());
   if (several && random_.OneIn(2)) ConvertCopied(dtype, shape);
   Fill();
 }
 
-// An epilogue of what is copied, which reads nothing else.
+// Gives the copy an epilogue, which reads nothing but what is copied.
 void CaseMaker::ConvertCopied(DType dtype, const Dims& shape) {
   std::vector<DType> results;
   p_.outputs.clear();
@@ -90,7 +90,7 @@ void CaseMaker::ConvertCopied(DType dtype, const Dims& shape) {
       RandomExpr(random_, {dtype}, results, shape.rank(), static_cast<int>(random_.Int(1, 8)));
 }
 
-// Core inputs of the shape and, often, a prologue over them; gives the prologue's dtype.
+// Adds core inputs of the shape and, often, a prologue over them. Returns the prologue's dtype.
 DType CaseMaker::Cores(const Dims& shape, const std::vector<DType>& dtypes) {
   std::vector<DType> inputs;
   const int64_t count = random_.OneIn(3) ? random_.Int(2, 3) : 1;
@@ -127,7 +127,8 @@ void CaseMaker::Fresh<abi::Family::kReduce>() {
   const DType element = Cores(shape, a.kind == abi::ReduceKind::kProd ? kFloatDType : kAnyDType);
   const bool still_arg = a.kind >= abi::ReduceKind::kArgMin;
   const DType raw = still_arg ? DType::kI64 : element;
-  // A mean or a product is rounded on the way; an operator after it could step elsewhere.
+  // A mean or a product is rounded, so that a discontinuous operator after it could give another
+  // result.
   const bool exact = options_.whole_numbers && a.kind != abi::ReduceKind::kProd &&
                      a.kind != abi::ReduceKind::kMean;
   if (exact) {
@@ -165,7 +166,7 @@ void CaseMaker::Fresh<abi::Family::kResize>() {
   for (int d = 0; d < rank; ++d) {
     x.push_back(random_.Int(1, 9));
     const bool kept = d < rank - 2 || random_.OneIn(4);
-    // By size, or by a scale whose product with the extent is no integer.
+    // An axis is resized to a size, or by a scale whose product with the extent is no integer.
     double exact = static_cast<double>(random_.Int(11, 190)) / 100;
     const auto by_scale = static_cast<int64_t>(exact * static_cast<double>(x[d]));
     y.push_back(kept ? x[d] : random_.OneIn(2) && by_scale > 0 ? by_scale : random_.Int(1, 17));

@@ -1,4 +1,5 @@
-/// The ways to run a problem on a GPU: every candidate of every own kernel that takes it.
+/// The ways to run a problem on a GPU: every candidate of every kernel of this project that takes
+/// it.
 #pragma once
 
 #include <utility>

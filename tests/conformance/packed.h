@@ -1,4 +1,4 @@
-/// A case's operands as a variant wants to find them in memory.
+/// The operands of a case in the layout in which a variant expects them.
 #pragma once
 
 #include "base/status.h"
@@ -8,7 +8,7 @@
 
 namespace aicf::conformance {
 
-/// Whether the variant wants an operand in a layout of its own.
+/// Whether the variant expects an operand in a layout of its own.
 inline bool Packs(const abi::KernelInfo& kernel, const abi::Parameters& parameters,
                   const abi::Problem& problem) {
   for (size_t k = 0; k < problem.inputs.size(); ++k) {
@@ -20,7 +20,8 @@ inline bool Packs(const KernelOption& option, const abi::Problem& problem) {
   return Packs(*option.kernel, option.candidate.variant.parameters, problem);
 }
 
-/// The case's buffers, those of inputs that the variant has packed in its own layout.
+/// The case's buffers, where inputs that the variant expects packed are in the variant's own
+/// layout.
 inline Buffers WithPackedInputs(const abi::KernelInfo& kernel, const abi::Parameters& parameters,
                                 const Case& c) {
   Buffers buffers = c.buffers;
@@ -31,8 +32,9 @@ inline Buffers WithPackedInputs(const abi::KernelInfo& kernel, const abi::Parame
   return buffers;
 }
 
-/// Puts the case's own buffers back in the place of `handed`, what WithPackedInputs gave, so that
-/// `got` compares with the reference. Errors: kInternal where the kernel changed a packed input.
+/// Replaces the packed inputs in `got` by the case's own buffers, so that `got` can be compared
+/// with the reference. `handed` is what WithPackedInputs returned. Errors: kInternal if the kernel
+/// changed a packed input.
 inline Status PutBackPackedInputs(const Case& c, const Buffers& handed, Buffers& got) {
   for (size_t k = 0; k < c.problem.inputs.size(); ++k) {
     if (handed[k] == c.buffers[k]) continue;

@@ -12,10 +12,10 @@ using abi::View;
 
 namespace {
 
-// Of parts whose moments are stored.
+// Columns of a part whose moments are stored.
 constexpr int64_t kPartColumns = 64;
 
-// A dense matrix with its columns contiguous instead of its rows; batches stay where they are.
+// Makes the columns of a dense matrix contiguous instead of its rows. Batch axes stay as they are.
 View ColumnsInner(View v) {
   const int rank = v.shape.rank();
   v.strides[rank - 2] = 1;
@@ -38,7 +38,7 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
     if (random_.OneIn(5)) return random_.Int(1, 4);
     return random_.Int(1, std::min<int64_t>(limit, random_.OneIn(3) ? 150 : 40));
   };
-  // What the copy engine takes: operands whose lines are 16 bytes and multiples of them.
+  // Whether the bulk copy engine can take the operands: their lines are multiples of 16 bytes.
   const bool bulk = options_.eight_bits || options_.moments || options_.parts ||
                     (p_.math != abi::MathMode::kFp32 && random_.OneIn(2));
   const int64_t piece = options_.eight_bits ? 16 : 8;
@@ -75,8 +75,8 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
   if (options_.parts) StoreParts();
 }
 
-// The moments of parts of A's rows, as one more core operand. They need not be A's: means are some
-// deviations from 0, and squares are above it.
+// Adds the moments of parts of A's rows as another core operand. They need not really be A's
+// moments: the means are some standard deviations away from 0, and the squares are above 0.
 void CaseMaker::ReadParts(int64_t length) {
   std::vector<int64_t> divisors;
   for (int64_t terms = 1; terms <= length; ++terms) {
@@ -90,8 +90,8 @@ void CaseMaker::ReadParts(int64_t length) {
   p_.core_inputs = 3;
 }
 
-// The moments of parts of the first result's rows, as one more output. Their sums are rounded in
-// another order.
+// Adds the moments of parts of the first result's rows as another output. Kernels add them up in
+// another order than the reference, so that they are rounded differently.
 void CaseMaker::StoreParts() {
   if (DTypeBytes(p_.outputs[0].dtype) > 4 || !IsFloat(p_.outputs[0].dtype)) return;
   std::get<abi::GemmAttrs>(p_.attrs).part_columns = kPartColumns;
@@ -102,7 +102,7 @@ void CaseMaker::StoreParts() {
   case_.tolerance = {8, 0};
 }
 
-// One gain for all rows, as models have it, or any.
+// The same gain for all rows, as models have it, or a different one for each.
 View CaseMaker::Gain() {
   const View& a = p_.inputs[0];
   View gain = In(random_.OneIn(2) ? DType::kF32 : a.dtype, a.shape);
@@ -121,7 +121,7 @@ void CaseMaker::AddGain() {
   std::get<abi::GemmAttrs>(p_.attrs).rms_epsilon = random_.OneIn(3) ? 0 : 0x1p-12;
 }
 
-// Scales anywhere, those of B of columns or of blocks of 128 of them.
+// Adds scales with random strides. Those of B are for single columns, or for blocks of 128 columns.
 void CaseMaker::AddBlockScales() {
   constexpr int64_t kTerms = 128;
   auto& attrs = std::get<abi::GemmAttrs>(p_.attrs);
@@ -136,12 +136,12 @@ void CaseMaker::AddBlockScales() {
   p_.core_inputs = 4;
 }
 
-// Batch axes may repeat; the matrix is dense, transposed or anything.
+// A matrix that is dense, transposed or anything else; its batch axes may repeat.
 View CaseMaker::MatrixView(DType dtype, const Dims& shape) {
   if (random_.OneIn(3)) return In(dtype, shape);
   const int rank = shape.rank();
   if (random_.OneIn(3)) {
-    // A window of a larger matrix, or of a transposed one.
+    // A window of a larger matrix or, sometimes, of a transposed one.
     Dims order;
     for (int d = 0; d < rank; ++d) order.push_back(d);
     if (random_.OneIn(2)) std::swap(order[rank - 2], order[rank - 1]);
@@ -177,7 +177,8 @@ DType CaseMaker::ProductDType() {
   return random_.OneIn(2) ? DType::kF32 : random_.Pick(kAnyDType);
 }
 
-// The second operand: integers below 32 bits multiply each other.
+// The dtype of the second operand. Integers of less than 32 bits may be multiplied by other such
+// types.
 DType CaseMaker::Partner(DType dtype) {
   if (options_.eight_bits) {
     return IsFloat(dtype) ? dtype : random_.Pick(std::vector<DType>{DType::kI8, DType::kU8});
@@ -188,8 +189,9 @@ DType CaseMaker::Partner(DType dtype) {
   return mixes && random_.OneIn(2) ? random_.Pick(narrow) : dtype;
 }
 
-// The end of a norm, from the sums and the moments of A's rows: (sum - mean * s) * scale + t; of
-// two halves the larger of that and the second sum. A third of A's rows lie far from 0.
+// The epilogue that ends a norm, made of the sums and of the moments of A's rows:
+// (sum - mean * s) * scale + t. In a product of two halves it is the larger of that and the second
+// sum. In a third of the cases without parts, A's elements lie far from 0.
 void CaseMaker::FinishMoments(DType dtype, const Dims& shape, int64_t length) {
   auto& attrs = std::get<abi::GemmAttrs>(p_.attrs);
   attrs.moments_epsilon = random_.OneIn(2) ? 0x1p-2 : 0x1p-4;
@@ -217,8 +219,9 @@ void CaseMaker::FinishMoments(DType dtype, const Dims& shape, int64_t length) {
   const bool far = !options_.parts && random_.OneIn(3);
   if (far) FillSteps(0, 48, 80, 32);
   if (options_.parts) FillSteps(2, 1, 32, 8);
-  // Operands have few digits, sums have those of f32; the scale is at most 4. Far from 0 sums are
-  // twice as large, and the variance is what is left of squares that are 50 times as large.
+  // Operands have few digits, while sums have those of f32; the scale is at most 4. Far from 0,
+  // sums are twice as large, and the variance is a small difference of squares that are 50 times as
+  // large.
   const double unit = dtype == DType::kF32 ? 0x1p-9 : 0x1p-18;
   case_.tolerance = {1, unit * (far ? 32 : 1) * (4 + static_cast<double>(length))};
 }
@@ -227,7 +230,8 @@ void CaseMaker::FinishProduct(DType dtype, const Dims& shape, int64_t length) {
   const DType raw = abi::RawDType(p_);
   Finish(raw, abi::ComputeDType(dtype) == raw ? dtype : raw, shape);
   if (options_.whole_numbers || !IsFloat(dtype)) return;
-  // Products of values in [-1, 1]: rounding of the operands and of a sum of `length` terms.
+  // Products of values in [-1, 1]: the error is that of rounding the operands and a sum of `length`
+  // terms.
   const double eps = p_.math == abi::MathMode::kFp32   ? 0x1p-23
                      : p_.math == abi::MathMode::kBf16 ? 0x1p-7
                                                        : 0x1p-9;
@@ -235,7 +239,7 @@ void CaseMaker::FinishProduct(DType dtype, const Dims& shape, int64_t length) {
   if (p_.math != abi::MathMode::kFp32) {
     case_.tolerance.absolute = eps * 4 * (1 + std::sqrt(static_cast<double>(length)));
   }
-  // Normalised values are at most as large as the root of their number.
+  // A normalised value is at most the square root of the number of values.
   if (options_.row_norm) case_.tolerance.absolute *= 1 + std::sqrt(static_cast<double>(length));
 }
 
@@ -252,7 +256,8 @@ void CaseMaker::Fresh<abi::Family::kConv>() {
     a.group = random_.Int(1, 6) * 4;
     in = out = 1;
   }
-  // What the copy engine takes: 16 bytes of channels and more, innermost everywhere.
+  // Whether the bulk copy engine can take the operands: channels are innermost everywhere, and are
+  // multiples of 16 bytes.
   const bool bulk =
       options_.eight_bits || (p_.math != abi::MathMode::kFp32 && spatial < 3 && random_.OneIn(2));
   if (bulk) {
@@ -267,8 +272,8 @@ void CaseMaker::Fresh<abi::Family::kConv>() {
   for (int d = 0; d < spatial; ++d) ConvAxis(a, spatial, x, w, y);
   p_.attrs = a;
   const DType dtype = ProductDType();
-  // Depthwise kernels with vectors want the channels of both innermost: half of those cases have
-  // it.
+  // Depthwise kernels with vectors want the channels of both operands innermost, which half of the
+  // depthwise cases have.
   const bool depthwise = a.group > 1 && in == 1 && out == 1;
   const bool channels_last = bulk || (depthwise && random_.OneIn(2));
   p_.inputs = {channels_last ? ChannelsLast(dtype, x, false) : FeatureView(dtype, x),
@@ -290,7 +295,8 @@ void CaseMaker::ConvAxis(abi::ConvAttrs& a, int spatial, Dims& x, Dims& w, Dims&
   const int64_t stride = random_.Int(1, 3), dilation = random_.OneIn(4) ? 2 : 1;
   const int64_t begin = random_.Int(0, kernel - 1), end = random_.Int(0, kernel - 1);
   const int64_t span = (kernel - 1) * dilation + 1;
-  // `grid` steps over `field`, which has at least one window's room, plus some that none reaches.
+  // The window has `grid` places in `field` with its padding. There is room for at least one window
+  // and, sometimes, there are elements at the end that no window reaches.
   const int64_t grid = random_.Int(1, spatial == 1 ? 60 : spatial == 2 ? 11 : 5);
   const int64_t field =
       std::max<int64_t>(1, (grid - 1) * stride + span - begin - end +
@@ -304,7 +310,7 @@ void CaseMaker::ConvAxis(abi::ConvAttrs& a, int spatial, Dims& x, Dims& w, Dims&
   w.push_back(kernel);
 }
 
-// The channels innermost.
+// A view whose channels are the innermost axis.
 View CaseMaker::ChannelsLast(DType dtype, const Dims& shape, bool repeat) {
   Dims order = {0};
   for (int d = 2; d < shape.rank(); ++d) order.push_back(d);
@@ -312,7 +318,8 @@ View CaseMaker::ChannelsLast(DType dtype, const Dims& shape, bool repeat) {
   return InOrder(dtype, shape, order, repeat);
 }
 
-// Dense in the order, outermost first, or a window of something larger, with axes backwards, too.
+// A view in the given order, outermost axis first: dense, or a window of something larger, in which
+// axes may also be backwards.
 View CaseMaker::InOrder(DType dtype, const Dims& shape, const Dims& order, bool repeat) {
   if (random_.OneIn(2)) return RandomViewInOrder(random_, dtype, shape, order, repeat, false);
   View v{dtype, shape, shape, 0};
@@ -330,7 +337,8 @@ View CaseMaker::FeatureView(DType dtype, const Dims& shape) {
   return random_.OneIn(2) ? abi::DenseView(dtype, shape) : In(dtype, shape);
 }
 
-// The model's order, or as the compiler stores constants for CUDA: outputs innermost.
+// A view in the model's order or with the output channels innermost, as the compiler stores
+// constants for CUDA.
 View CaseMaker::WeightView(DType dtype, const Dims& shape) {
   if (random_.OneIn(3)) return abi::DenseView(dtype, shape);
   if (random_.OneIn(3)) return In(dtype, shape);
@@ -356,7 +364,7 @@ void CaseMaker::Fresh<abi::Family::kPool>() {
     const int64_t dilation = random_.OneIn(4) ? 2 : 1;
     const int64_t begin = random_.Int(0, kernel - 1), end = random_.Int(0, kernel - 1);
     const int64_t out = random_.Int(1, spatial == 1 ? 40 : 7);
-    // The last window starts inside the padded input and may reach beyond it.
+    // The last window starts inside the padded input but may reach beyond it.
     const int64_t least = std::max<int64_t>(1, (out - 1) * stride + 1 - begin - end);
     a.kernel.push_back(kernel);
     a.strides.push_back(stride);
@@ -376,7 +384,8 @@ void CaseMaker::Fresh<abi::Family::kPool>() {
   if (random_.OneIn(2)) p_.outputs[0] = ChannelsLast(dtype, y, false);
   Fill();
   case_.tolerance = {4, options_.whole_numbers ? 0 : 4e-6};
-  // A root is not exact, and the addition after it may cancel: units of the root's last place.
+  // A root is not exact, and adding the bias to it may cancel digits, so that the tolerance is
+  // absolute: some units in the last place of the root.
   if (a.kind == abi::PoolKind::kLp && options_.whole_numbers) {
     case_.tolerance.absolute = std::ldexp(32.0, dtype == DType::kF64 ? -52 : -23);
   }

@@ -36,7 +36,7 @@ void CaseMaker::Fresh<abi::Family::kRecurrent>() {
   const DType dtype = random_.Pick(kFloatDType);
   const int64_t d = a.direction == abi::Direction::kBidirectional ? 2 : 1;
   const int64_t t = random_.Int(0, 5), b = random_.Int(1, random_.OneIn(4) ? 20 : 3);
-  // Some widths make several blocks share the units.
+  // Some hidden sizes are so large that several blocks share the units.
   const int64_t h = random_.OneIn(3) ? random_.Int(65, 170) : random_.Int(1, 40);
   const int64_t width = abi::GatesOf(a.cell) * h;
   p_.inputs = {In(dtype, {t, d, b, width}), In(dtype, {d, width, h}), In(dtype, {d, b, h})};
@@ -48,7 +48,7 @@ void CaseMaker::Fresh<abi::Family::kRecurrent>() {
   p_.outputs = {Out(dtype, {t, d, b, h}), Out(dtype, {d, b, h})};
   if (a.cell == abi::CellKind::kLstm) p_.outputs.push_back(Out(dtype, {d, b, h}));
   Fill();
-  // So small that unbounded activations do not make the states grow from step to step.
+  // Weights are so small that unbounded activations do not make the states grow from step to step.
   for (size_t k = 0; k < p_.inputs.size(); ++k) FillSteps(k, -16, 16, k == 1 ? 16 * h : 16);
   if (a.lengths) FillSteps(p_.inputs.size() - 1, -1, t + 1);
   case_.tolerance = {64, dtype == DType::kF64 ? 1e-12 : 2e-5};

@@ -1,4 +1,4 @@
-/// What the program looks at. Each check prints a line and gives how many faults it found.
+/// The checks of the endurance program. Each prints a line and returns how many faults it found.
 #pragma once
 
 #include <cstdint>
@@ -11,45 +11,50 @@
 
 namespace aicf::endurance {
 
-/// A defect that the program has on purpose, to see that the checks find it.
+/// A defect that the program plants on request, to show that the checks find it.
 enum class Plant : uint8_t {
   kNone,
-  kMemory,      ///< a replay leaves 1 KiB of the heap
-  kDescriptor,  ///< a replay leaves an open file
-  kMapping,     ///< a replay leaves a page
-  kDevice,      ///< a replay leaves 1 KiB of the GPU's memory
-  kBits,        ///< one replay among all reads one bit wrong
-  kSession,     ///< every hundredth cycle leaves its session
+  kMemory,      ///< a replay leaks 1 KiB of the heap
+  kDescriptor,  ///< a replay leaks an open file
+  kMapping,     ///< a replay leaks a mapped page
+  kDevice,      ///< a replay leaks 1 KiB of the GPU's memory
+  kBits,        ///< one of all the replays reads one bit wrong
+  kSession,     ///< every hundredth cycle leaks its session
   kRace,        ///< threads share the memory of their inputs
-  kOutputs,     ///< threads' sessions are bound to one memory for their outputs
-  kTorn,        ///< outputs are read past the session's check for a second thread
+  kOutputs,     ///< the sessions of several threads write their outputs to the same memory
+  kTorn,        ///< outputs are read without the session's check that no other thread uses it
 };
 
 struct Options {
   SessionOptions session;
   uint64_t seed = 1;
   Plant plant = Plant::kNone;
-  uint64_t replays = 0;   ///< of one session, with one input
-  int threads = 4;        ///< of the checks below
-  uint64_t runs = 0;      ///< of each thread, with inputs of its own
-  uint64_t cycles = 0;    ///< sessions that are created, run and destroyed, beside others at work
-  uint64_t calls = 0;     ///< of each thread, all into one session
-  uint64_t destroys = 0;  ///< sessions that are destroyed under the threads that run them
+  uint64_t replays = 0;   ///< replays of one session, with the same input
+  int threads = 4;        ///< threads of the checks that the following numbers belong to
+  uint64_t runs = 0;      ///< runs of each thread, with inputs of its own
+  uint64_t cycles = 0;    ///< sessions that are created, run and destroyed while others run
+  uint64_t calls = 0;     ///< calls of each thread, all to the same session
+  uint64_t destroys = 0;  ///< sessions that are destroyed while threads run them
 };
 
-/// One session, the same requests again and again: the same bits, and nothing grows.
+/// Runs the same requests again and again in one session: results stay the same bit for bit, and no
+/// resource grows.
 int CheckReplays(const Options& options, const Subject& subject, const Meter& meter);
 
-/// A session per thread, subjects in turn: the bits that one thread alone has computed.
+/// Runs a session per thread, taking the subjects in turn: the results are bit for bit those of a
+/// single thread.
 int CheckThreads(const Options& options, const std::vector<Subject>& subjects, const Meter& meter);
 
-/// Sessions come and go, also after their program and by Fork, while others run.
+/// Creates and destroys sessions while others run. Some outlive their program, some are made by
+/// Fork.
 int CheckChurn(const Options& options, const std::vector<Subject>& subjects, const Meter& meter);
 
-/// Many threads in one session: each call is done or refused as busy, and no output is torn.
+/// Lets many threads use one session: each call either succeeds or is refused because the session
+/// is busy, and no output mixes two runs.
 int CheckMisuse(const Options& options, const Subject& subject);
 
-/// The C interface: threads run a session until another one has destroyed it, and its program.
+/// Uses the C interface: threads run a session until another thread has destroyed it and,
+/// sometimes, its program before it.
 int CheckDestroys(const Options& options, const Subject& subject, const Meter& meter);
 
 /// Prints "ok" or what is wrong, and gives 0 or 1.

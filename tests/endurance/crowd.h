@@ -1,4 +1,5 @@
-/// Threads that begin and end together, so that what they hold at once does not depend on chance.
+/// Runs threads that begin and end together, so that it does not depend on chance how much memory
+/// they hold at the same time.
 #pragma once
 
 #include <barrier>
@@ -12,9 +13,9 @@
 
 namespace aicf::endurance {
 
-/// Calls work(0) to work(count - 1), each on a thread of its own, and gives the first fault that
-/// one of them returns ("": none), with how many there are. A thread ends when all have come to
-/// their end.
+/// Calls work(0) to work(count - 1), each on a thread of its own. Returns the first fault that one
+/// of them returned, together with the number of other threads that had one, or "" if there was
+/// none. No thread ends before the work of all is done.
 inline std::string InACrowd(int count, const std::function<std::string(int)>& work) {
   std::barrier meeting(count);
   std::mutex mutex;

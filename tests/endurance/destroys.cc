@@ -1,4 +1,4 @@
-// The C interface: a session, and its program, are destroyed under the threads that run it.
+// Uses the C interface: a session, and sometimes its program, is destroyed while threads run it.
 #include <atomic>
 #include <cstring>
 

@@ -1,4 +1,5 @@
-// Long work on many threads, with bits and holdings watched: see --help.
+// Runs long work on many threads, and watches its results and the resources of the process: see
+// --help.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <map>

@@ -1,4 +1,4 @@
-/// What the process holds of the machine, in numbers that must not grow.
+/// Measures which resources the process holds. These numbers must not grow over time.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@ namespace aicf::endurance {
 
 enum class Holding : uint8_t {
   kResident,     ///< bytes of pages in memory
-  kAnonymous,    ///< bytes of those that no file backs
-  kMapped,       ///< bytes of the address space
-  kHeap,         ///< bytes that were asked for and not given back
-  kBlocks,       ///< in so many blocks
+  kAnonymous,    ///< bytes of such pages that are not backed by a file
+  kMapped,       ///< bytes of the mapped address space
+  kHeap,         ///< bytes of the heap that were allocated and not freed
+  kBlocks,       ///< the number of such allocations
   kDescriptors,  ///< open files
   kThreads,
-  kDevice,  ///< bytes of the GPU's memory, of all processes on it
+  kDevice,  ///< bytes of the GPU's memory that all processes together use
   kCount,
 };
 
@@ -27,10 +27,11 @@ class Holdings {
  public:
   int64_t& operator[](Holding h) { return values_[static_cast<size_t>(h)]; }
   int64_t operator[](Holding h) const { return values_[static_cast<size_t>(h)]; }
-  /// "heap bytes +1024, descriptors +1": what is more than before; pages by more than `pages`
-  /// bytes. Empty: nothing is.
+  /// What has grown since `before`, such as "heap bytes +1024, descriptors +1"; empty if nothing
+  /// has. The numbers that consist of pages count only if they have grown by more than `pages`
+  /// bytes.
   std::string GrowthSince(const Holdings& before, int64_t pages) const;
-  /// "resident 5484544, anonymous 1052672, ...", without those of which there are none.
+  /// "resident 5484544, anonymous 1052672, ..."; numbers that are 0 are left out.
   std::string ToString() const;
 
  private:
@@ -39,13 +40,14 @@ class Holdings {
 
 class Meter {
  public:
-  /// Call it once, first in main: settles what would make the numbers depend on chance. Starts the
-  /// program again where that takes a variable of the environment.
+  /// Changes settings of the process that would make the numbers depend on chance. Call it once, at
+  /// the start of main. It executes the program again if an environment variable has to be set.
   static void Settle(char** argv);
-  /// Whether growth says anything: a sanitizer's own memory grows with the work.
+  /// Whether growth means anything. It does not with a sanitizer, whose own memory grows with the
+  /// work.
   static bool Judges();
 
-  /// `device` may be null: a CPU alone.
+  /// `device` may be null if only the CPU is used.
   explicit Meter(std::shared_ptr<const cuda::Device> device) : device_(std::move(device)) {}
   /// REQUIRES: no thread of the program is at work, or none of them allocates.
   Holdings Read() const;
@@ -55,17 +57,18 @@ class Meter {
   std::shared_ptr<const cuda::Device> device_;
 };
 
-/// What pages may grow by while threads come and go: how the C library cuts its blocks depends on
-/// who asked first, and leaves a few more or fewer pages in use.
+/// Bytes by which pages may grow while threads come and go. How the C library divides its blocks
+/// depends on the order of requests, which leaves a few more or fewer pages in use.
 inline constexpr int64_t kCuttings = 128 << 10;
 
-/// How often work for a GPU is done until nothing grows any more.
+/// How often work for a GPU is repeated at most until nothing grows any more.
 inline constexpr int kRoundsOnDevice = 4;
 
-/// work(few), and work(many) after it, for a GPU up to kRoundsOnDevice times: gives the fault that
-/// one of them returns, else what grew during the last ("": nothing), since those before it have
-/// left whatever is kept for ever. Of several rounds, the growth of each follows in parentheses: a
-/// leak's stays the same from round to round, and a cache's falls off.
+/// Calls work(few) and then work(many), the latter up to kRoundsOnDevice times for a GPU until
+/// nothing grows. Returns the fault that one of the calls returned, otherwise what grew during the
+/// last one, or "" if nothing did; earlier calls have already allocated whatever is kept for good.
+/// If there were several rounds, the growth of each follows in parentheses: a leak's growth stays
+/// the same from round to round, that of a cache falls off.
 std::string FaultOrGrowth(const Meter& meter, const std::function<std::string(uint64_t)>& work,
                           uint64_t few, uint64_t many);
 

@@ -1,4 +1,5 @@
-// Many threads in one session at once, which the contract refuses and survives.
+// Many threads use one session at once. The interface does not allow that, but it has to refuse it
+// without harm.
 #include <atomic>
 #include <cstring>
 #include <random>

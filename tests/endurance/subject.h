@@ -1,5 +1,5 @@
-/// An artifact, and what sessions of it are asked: requests drawn from its own samples, with
-/// answers that are hashes of all outputs.
+/// An artifact, the requests that its sessions get, which are drawn from the artifact's own
+/// samples, and their answers, which are hashes of all outputs.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ struct Request {
   std::vector<Given> given;
 };
 
-/// Requests one after the other, on states that were reset before the first.
+/// Requests that run one after the other. States are reset before the first.
 using Script = std::vector<Request>;
 
-/// Of every output of every request, in order.
+/// The hash of every output of every request, in order.
 using Answer = std::vector<Hash128>;
 
 class Subject {
@@ -46,9 +46,10 @@ class Subject {
   const std::string& path() const { return path_; }
   bool has_states() const { return !program_->states().empty(); }
 
-  /// Seed 0: the artifact's samples as they are. Others: every element of an input is drawn from
-  /// those of the sample, so that indices stay in range. Metas stay what they are but for token
-  /// ids: positions and pages belong together.
+  /// With seed 0, the requests are the artifact's samples. With other seeds every element of an
+  /// input is drawn from the elements that the input has in the sample, so that indices stay in
+  /// range. Of the metas only token ids are drawn, because positions and pages must stay
+  /// consistent.
   Script MakeScript(uint64_t seed) const;
 
  private:
@@ -58,47 +59,48 @@ class Subject {
   schema::Golden golden_;
 };
 
-/// One session with room for its outputs. One thread at a time.
+/// A session with memory for its outputs. Only one thread may use it at a time.
 class Client {
  public:
   static Result<std::unique_ptr<Client>> Create(const std::shared_ptr<const Program>& program,
                                                 const SessionOptions& options);
 
-  /// Another thread's access to a client's session, with room of its own for outputs. REQUIRES:
-  /// `of` outlives it.
+  /// Makes a client with which another thread accesses the session of `of`. It has memory of its
+  /// own for outputs. REQUIRES: `of` outlives it.
   static std::unique_ptr<Client> Reader(Client& of);
 
-  /// The whole script; replaces `answer`.
+  /// Runs the whole script and replaces `answer`.
   Status Ask(const Script& script, Answer* answer);
-  /// Selects the entry point and sets what is given.
+  /// Selects the entry point and sets the tensors of the request.
   Status Set(const Request& request);
-  /// One run, to its end.
+  /// Runs once and waits for the end.
   Status Run();
-  /// Adds the hashes of the selected entry point's outputs, of shapes and contents.
+  /// Appends a hash of shape and contents for each output of the selected entry point.
   Status Read(Answer* answer);
   Status ReadOutput(const TensorInfo& output, Hash128* hash);
 
-  /// The next output is read with one bit changed.
+  /// Changes a bit of the next output that is read.
   void FlipABit() { flip_ = true; }
-  /// Runs leave the first output of the selected entry point in this memory, which is read there.
+  /// Binds the first output of the selected entry point to this memory, and reads it there.
   Status BindFirstOutput(void* data);
 
-  /// The first output is read from the session's own memory, whoever writes it just now.
+  /// From now on reads the first output directly from the session's memory, even while another
+  /// thread writes it.
   Status PeekAtFirstOutput();
-  /// Goes on with a fork of the session, which ends.
+  /// Replaces the session by a fork of it; the old session is destroyed.
   Status BecomeFork();
 
   Session& session() { return *session_; }
 
  private:
   explicit Client(std::shared_ptr<const Program> program);
-  /// Of so many bytes in the buffer, with the shape.
+  /// The hash of the buffer's first `bytes` bytes and the shape.
   Hash128 HashOf(size_t bytes, const Dims& shape);
 
   std::shared_ptr<const Program> program_;
   std::unique_ptr<Session> owned_;
   Session* session_ = nullptr;
-  std::vector<std::byte> buffer_;  ///< of the largest output, and its shape
+  std::vector<std::byte> buffer_;  ///< room for the largest output and its shape
   const void* bound_ = nullptr;
   std::string bound_name_;
   bool flip_ = false;

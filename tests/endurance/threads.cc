@@ -1,4 +1,4 @@
-// A session per thread, and what one thread alone has computed.
+// Compares the results of a session per thread with those of a single thread.
 #include <chrono>
 #include <cstring>
 #include <random>

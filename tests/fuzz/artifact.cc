@@ -1,4 +1,4 @@
-/// An artifact: verified, then everything that shows one.
+/// An artifact is verified and then given to everything that can show one.
 #include "schema/artifact.h"
 
 #include "compiler/plan/weights.h"

@@ -1,5 +1,5 @@
-/// Changes of artifacts whose sizes and hashes are right again afterwards, so that what is wrong
-/// reaches the checks behind them.
+/// Changes artifacts and then corrects their sizes and hashes, so that the change gets past those
+/// to the checks that follow.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace aicf::fuzz {
 
-/// Target::mutate: of the file's bytes, of a section's, or of the program's fields.
+/// A Target::mutate that changes bytes of the file, bytes of a section, or fields of the program.
 size_t MutateArtifact(uint8_t* data, size_t size, size_t room, uint64_t seed);
 
-/// The same, of the sections that are text more often.
+/// Like MutateArtifact, but it changes sections that are text more often.
 size_t MutateArtifactText(uint8_t* data, size_t size, size_t room, uint64_t seed);
 
 }  // namespace aicf::fuzz

@@ -1,4 +1,4 @@
-/// What one execution may take: a thousand of them are to fit into a second or two.
+/// Limits for one execution, chosen so that a thousand executions take a second or two.
 #pragma once
 
 #include "compiler/options/compile_options.h"

@@ -1,5 +1,6 @@
-/// Arguments of the three tools, one on a line behind the tool's first letter ("c", "r", "i"), as
-/// far as checked values: files that they name are read, nothing is compiled or run.
+/// Arguments of the three tools: the input is the tool's letter ("c", "r" or "i"), directly
+/// followed by one argument per line. They are only turned into checked values: files that they
+/// name are read, but nothing is compiled or run.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-/// Exported decisions, edited: read, printed and read again; edits of the sample's are found and
-/// compiled. Lines that begin with "set " are edits one by one.
+/// Exported and edited decisions are read, printed and read again. Edits of the sample's decisions
+/// are found and compiled. Each line that begins with "set " is a single edit.
 #include "compiler/decisions/decisions.h"
 
 #include "compiler/edit/wishes.h"

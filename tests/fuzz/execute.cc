@@ -1,4 +1,4 @@
-/// An artifact: verified, and what is accepted run with guarded memory around every value
+/// An artifact is verified and, if it is accepted, run with guarded memory around every value
 /// (tests/faults/artifacts).
 #include "base/hash.h"
 #include "tests/faults/artifacts/judge.h"

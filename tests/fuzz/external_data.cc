@@ -1,6 +1,6 @@
-/// An ONNX file (a) whose tensors lie in other files: w.bin (b) and sub/w.bin (c) beside it, a
-/// link, a pipe and a second name of a file, which it may not have, and a file outside of its
-/// folder.
+/// An ONNX file (a) whose tensors lie in other files. There are w.bin (b) and sub/w.bin (c) beside
+/// it; a link, a pipe and a second name of a file, all of which must be refused; and a file outside
+/// of its folder.
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /// aicf-fuzz --target=NAME [libFuzzer's flags] [folders of inputs]
 ///
-/// One program for all targets: their code is the same, and is built, linked and carried once.
+/// There is one program for all targets, since they share their code, which is then built, linked
+/// and shipped only once.
 #include <unistd.h>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,5 @@
-/// An ONNX file, as far as a graph: the import, and the import that goes on over what it lacks.
+/// An ONNX file is turned into a graph, by the usual import and by the import that continues past
+/// what it does not support.
 #include "compiler/import/onnx.h"
 
 #include "compiler/import/import_onnx.h"

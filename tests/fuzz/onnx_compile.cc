@@ -1,5 +1,5 @@
-/// An ONNX file, as far as a verified artifact, for a CPU or a GPU; and the list of gaps of a model
-/// that is refused.
+/// An ONNX file is compiled to a verified artifact for a CPU or a GPU. For a model that is refused
+/// the list of gaps is made.
 #include "base/hash.h"
 #include "compiler/check/gaps.h"
 #include "compiler/compiler.h"

@@ -1,5 +1,6 @@
-/// Changes of ONNX files that keep them ONNX files: fields of messages set, added, repeated, taken
-/// from elsewhere in the model or removed. Bytes alone nearly always break a length.
+/// Changes ONNX files so that they remain ONNX files: fields of messages are set, added, repeated,
+/// copied from elsewhere in the model or removed. A change of single bytes nearly always breaks a
+/// length.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 
 namespace aicf::fuzz {
 
-/// Target::mutate.
+/// A Target::mutate for ONNX files.
 size_t MutateOnnx(uint8_t* data, size_t size, size_t room, uint64_t seed);
 
 /// The same for a string.

@@ -1,7 +1,7 @@
-/// Defects on purpose, in the fuzz targets' own code, so that a campaign that finds nothing can be
-/// told from one that would find nothing. AICF_FUZZ_PLANT chooses: "target" for the one that each
-/// target has behind its reader, where only an input that the reader accepts gets to, or "leak",
-/// "hang" and "memory" on the way of every input.
+/// Defects that are planted in the fuzz targets' own code, to show that a campaign which finds
+/// nothing would find real ones. AICF_FUZZ_PLANT chooses one: "target" for the defect that each
+/// target has behind its reader, which only inputs that the reader accepts can reach, or "leak",
+/// "hang" or "memory" for a defect that needs no particular input.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,23 @@
 
 namespace aicf::fuzz {
 
-/// Whether the target's own defect is asked for.
+/// Whether AICF_FUZZ_PLANT asks for the target's own defect.
 bool Planted();
 
-/// Reads element `index` of a fresh array of `count`: beyond its end where the index is not below
-/// the count, as a reader with a missing check would.
+/// Reads element `index` of a new array of `count` elements. If the index is not below the count,
+/// that is beyond the array's end, as in a reader that lacks a check.
 void ReadElement(size_t index, size_t count);
 
-/// The same beyond the end of an array as long as the text, where the text is no word: as a reader
-/// would that knows letters, digits and a few marks only. No seed has such names.
+/// Reads beyond the end of an array if the text has a character other than letters, digits and a
+/// few marks, like a reader that is prepared for these only. No seed has such names.
 void ReadWord(std::string_view text);
 
-/// The same for one input in 16, by its hash: what a reader gets wrong for few of the inputs that it
-/// accepts. Not among the first thousand executions, which are the seeds.
+/// Reads beyond the end of an array for one input in 16, chosen by its hash, like a reader that is
+/// wrong for few of the inputs that it accepts. The first thousand executions, which are the seeds,
+/// are left out.
 void ReadRarely(Input input);
 
-/// The defect of every input, where one is asked for.
+/// Runs the defect "leak", "hang" or "memory" if AICF_FUZZ_PLANT asks for it.
 void RunPlantedCommon(size_t input_bytes);
 
 }  // namespace aicf::fuzz

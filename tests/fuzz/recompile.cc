@@ -1,5 +1,5 @@
-/// An artifact as a source of a compilation (aicf-compile --from): its provenance, its lowered
-/// program with the constants, and all passes over them.
+/// An artifact is the source of a compilation (aicf-compile --from): its provenance and its lowered
+/// program with the constants are read, and all passes run over it.
 #include "compiler/compiler.h"
 
 #include "tests/fuzz/artifact_mutation.h"

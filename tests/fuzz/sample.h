@@ -1,4 +1,4 @@
-/// A small artifact that targets compile once, for inputs that speak of one.
+/// A small artifact that a target compiles once, for inputs that refer to an artifact.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,8 @@ struct Sample {
   DecisionLog decisions;
 };
 
-/// A convolution, a product, what is fused into them and what is not, for a CPU.
+/// An artifact for a CPU with a convolution, a product, ops that are fused into them and ops that
+/// are not.
 const Sample& TheSample();
 
 }  // namespace aicf::fuzz

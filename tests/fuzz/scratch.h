@@ -1,4 +1,5 @@
-/// A folder of the process's own for readers that take paths, in memory where there is one.
+/// A folder of this process for readers that take paths, in a file system in memory if there is
+/// one.
 #pragma once
 
 #include <span>
@@ -9,7 +10,7 @@ namespace aicf::fuzz {
 
 class Scratch {
  public:
-  /// Ends the process where no folder can be made.
+  /// Ends the process if no folder can be made.
   Scratch();
   /// Removes the folder with all that is in it.
   ~Scratch();
@@ -18,17 +19,17 @@ class Scratch {
 
   const std::string& path() const { return path_; }
   std::string Path(std::string_view name) const { return path_ + "/" + std::string(name); }
-  /// Writes a file, in the place of one of this name.
+  /// Writes a file and replaces one that has this name.
   void Put(std::string_view name, std::string_view bytes) const;
   void MakeFolder(std::string_view name) const;
-  /// Nothing where there is none.
+  /// Removes the entry; does nothing if there is none.
   void Remove(std::string_view name) const;
 
  private:
   std::string path_;
 };
 
-/// The process's one.
+/// The only Scratch of this process.
 const Scratch& TheScratch();
 
 }  // namespace aicf::fuzz

@@ -1,4 +1,4 @@
-/// A timing cache: read, printed and read again, merged; the sample compiled by its times.
+/// A timing cache is read, printed and read again, and merged; the sample is compiled by its times.
 #include "compiler/costs/timing_cache.h"
 
 #include "compiler/costs/cached_costs.h"

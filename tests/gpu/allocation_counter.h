@@ -1,5 +1,5 @@
-/// Counts heap allocations of the calling thread by replacing the allocation functions of this test
-/// program: malloc and its siblings, hence operator new, and those of every library loaded with it.
+/// Counts heap allocations of the calling thread. It replaces malloc and its siblings in this test
+/// program, and thereby also operator new and the allocations of every library loaded with it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-/// Other users of the device in the same process: captures of the caller, captures that fail, and
-/// other contexts.
+/// The library beside other users of the device in the same process: the caller's own captures,
+/// captures that fail, and other contexts.
 #include <gtest/gtest.h>
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-/// What the GPU tests share: skipping where there is no device, small programs compiled from a
-/// lowered program written in the test, and the reference's answer.
+/// What the GPU tests share: skipping them where there is no device, compiling small lowered
+/// programs that a test builds, and computing the reference's results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -59,7 +59,8 @@ ir::Lowered TinyProgram(int64_t elements);
 
 /// y = relu(x * w + b) as one step.
 ir::Lowered DenseLayer(int64_t rows, int64_t depth, int64_t cols);
-/// Stands for a library: one algorithm for every problem, and the problems it was asked for.
+/// Stands in for a library: gives the same algorithm for every problem, and remembers the problems
+/// for which it was asked.
 class FixedAlgorithm final : public LibraryAlgorithms {
  public:
   explicit FixedAlgorithm(LibraryAlgorithm algorithm) : algorithm_(std::move(algorithm)) {}
@@ -71,8 +72,8 @@ class FixedAlgorithm final : public LibraryAlgorithms {
   std::vector<std::string> asked_;
 };
 
-/// Compiles for cuda:sm_90a through NVRTC; with `algorithms`, every gemm for cuBLASLt or not at
-/// all.
+/// Compiles for cuda:sm_90a through NVRTC. With `algorithms` every gemm has to use cuBLASLt, or
+/// compiling fails.
 Result<schema::Contents> CompileToContents(const ir::Lowered& lowered,
                                            LibraryAlgorithms* algorithms = nullptr);
 Result<std::vector<std::byte>> CompileToBytes(const ir::Lowered& lowered);
@@ -81,7 +82,7 @@ Result<std::shared_ptr<const Program>> CompileLowered(const ir::Lowered& lowered
 std::vector<float> RandomValues(int64_t count, unsigned seed);
 /// Sets input 0, runs, waits and reads output 0. Records test failures.
 std::vector<float> RunOnce(Session& session, const Program& program, const std::vector<float>& x);
-/// The reference kernels' answer, from the same artifact on the CPU.
+/// The results of the reference kernels, which run the same artifact on the CPU.
 std::vector<float> Reference(const std::shared_ptr<const Program>& program,
                              const std::vector<float>& x);
 /// Largest difference over the largest magnitude of `expected`.

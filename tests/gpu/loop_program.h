@@ -1,4 +1,4 @@
-/// A program with a loop in a loop and a guarded step inside.
+/// A program with a loop inside a loop and a guarded step in the inner one.
 #pragma once
 
 #include <cmath>
@@ -81,7 +81,7 @@ step ["y"] (%9, %8) -> (%17) : elementwise math=fp32 core=2 in(f32 256 [1]+0, f3
   out(f32 256 [1]+0) pro id epi (%0 = in 0 : f32; %1 = in 1 : f32; %2 = add %0 %1 : f32) -> %2
 )";
 
-/// What an element of y is for one of x.
+/// The value of an element of y for the corresponding element of x.
 inline float LoopProgramExpected(float x, int limit, bool flag) {
   float sum = 0;
   for (int c = 0; c < limit; ++c) {

@@ -1,5 +1,5 @@
-/// The programs that the GPU tests run, checked where there is no GPU: they compile, verify, and
-/// the reference kernels execute the plan that was made for CUDA.
+/// Checks the programs of the GPU tests on machines without a GPU: they compile and verify, and the
+/// reference kernels execute the plan that is made for CUDA.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-/// Forked and programmatic plans give, replay after replay, the bits that the same steps give one
-/// after the other; and where there is no GPU, the reference executes such plans.
+/// Plans with several streams or programmatic launches give, in every replay, bit for bit the
+/// results of the same steps run one after the other. Where there is no GPU, the reference executes
+/// such plans.
 #include <cstring>
 #include <random>
 

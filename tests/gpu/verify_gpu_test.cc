@@ -1,5 +1,5 @@
-/// Step-by-step verification on a GPU: right device code passes, wrong device code under right
-/// hashes is found at its step.
+/// Step-by-step verification on a GPU: correct device code passes, and wrong device code with
+/// correct hashes is found at its step.
 #include <gtest/gtest.h>
 
 #include <cmath>

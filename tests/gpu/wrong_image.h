@@ -1,5 +1,5 @@
-/// An artifact whose device code is not what its plan says: everything about it verifies, and one
-/// step computes something else. What only running it can show.
+/// Makes an artifact whose device code does not match its plan: it passes verification, but one
+/// step computes something else. Only running it can reveal that.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace aicf::gpu {
 
-/// Replaces the device code of a step by that of `wrong`, a problem with the same operands, under
-/// the right symbol and with right hashes. REQUIRES: no other step uses the step's image. Errors:
-/// those of compiling.
+/// Replaces the device code of a step by that of `wrong`, a problem with the same operands. The
+/// code gets the symbol that the plan expects, and hashes are correct. REQUIRES: no other step uses
+/// the step's image. Errors: those of compiling.
 Status PlantWrongImage(schema::Contents& contents, uint32_t step, const abi::Problem& wrong);
 
 }  // namespace aicf::gpu

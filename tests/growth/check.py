@@ -1,6 +1,6 @@
 """What compilations take grows with the graph, not with its square.
 
-    check.py --bin build/dev/bin                        # in CTest: graphs of 8,000 and of 32,000 nodes
+    check.py --bin build/dev/bin                        # graphs of 8,000 and of 32,000 nodes
     check.py --bin build/release/bin --nodes 1000000    # one graph of each kind, in a table
 
 Every kind of graph (graphs.py) is compiled with N and with 4 N nodes. Instructions and memory may grow to 4.6 times.

@@ -1,4 +1,4 @@
-// The C form of the generator says what the C++ form says.
+// The generator's C interface gives the same results as its C++ interface.
 #include <gtest/gtest.h>
 
 #include "aicf/generator_c.h"

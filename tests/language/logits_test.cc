@@ -1,5 +1,5 @@
-// Logits of a small trained model against its reference: by prefill and by decode, through pages
-// and chunks, of the weights as they are and of rounded ones.
+// Compares the logits of a small trained model with its reference, for prefill and decode, across
+// pages and chunks, with the original weights and with rounded ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-/// Requests of a language model's session, by what docs/language_models.md says of metas: tokens
-/// in, logits out.
+/// Runs requests in a language model's session, giving tokens and getting logits. It sets the metas
+/// as docs/language_models.md describes them.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace aicf::testing {
 
-/// Where a request lies in the cache.
+/// The part of the cache that a request uses.
 struct PagedRequest {
   std::vector<int32_t> pages;
-  int64_t length = 0;  ///< positions that are in the cache
+  int64_t length = 0;  ///< number of the request's positions that are in the cache
 };
 
 class PagedSession {
@@ -22,16 +22,17 @@ class PagedSession {
   static Result<PagedSession> Create(std::shared_ptr<const Program> program,
                                      const std::string& device = "cpu");
 
-  /// A request with pages of its own, somewhere in the cache. REQUIRES: there are pages left.
+  /// Makes a request with pages of its own somewhere in the cache. REQUIRES: there are pages left.
   PagedRequest NewRequest();
 
   int64_t vocabulary() const { return vocabulary_; }
 
-  /// The tokens that follow, at most as many at once as the largest prefill entry point takes: the
-  /// logits of the last.
+  /// Adds tokens to the request, in runs of at most as many as the largest prefill entry point
+  /// takes. Returns the logits of the last token.
   Result<std::vector<float>> Prefill(PagedRequest& request, const std::vector<int32_t>& tokens);
 
-  /// One token for each request, in the smallest entry point that takes them: the logits of each.
+  /// Adds one token to each request, using the smallest entry point that takes them all. Returns
+  /// the logits of each.
   Result<std::vector<std::vector<float>>> Decode(const std::vector<PagedRequest*>& requests,
                                                  const std::vector<int32_t>& tokens);
 

@@ -1,4 +1,5 @@
-/// A small trained language model as a program, from $AICF_TEST_MODELS/llm/stories260K.
+/// Compiles a small trained language model, stories260K in $AICF_TEST_MODELS/llm, and generates
+/// text.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@
 
 namespace aicf::testing {
 
-/// A file of the model; empty where it is not there.
+/// The path of a file of the model; empty if the file does not exist.
 inline std::string StoriesFile(const std::string& name) {
   const char* const folder = std::getenv("AICF_TEST_MODELS");
   if (folder == nullptr) return {};
@@ -37,7 +38,7 @@ inline std::string StoriesFile(const std::string& name) {
   }                                                            \
   static_assert(true)
 
-/// Small buckets and pages, so that short texts cross many of their borders.
+/// Options with small buckets and pages, so that even short texts cross many of their borders.
 inline CompileOptions SmallBuckets(int64_t cached_positions) {
   CompileOptions options;
   options.language.context = 128;
@@ -70,7 +71,8 @@ inline std::unique_ptr<Generator> GeneratorOf(std::shared_ptr<const Program> pro
   return made.ok() ? *std::move(made) : nullptr;
 }
 
-/// Drawn from everything, so that a wrong bit anywhere soon gives another text.
+/// Random prompts whose texts are drawn at temperature 1, so that a wrong bit anywhere soon leads
+/// to another text.
 inline std::vector<GenerateRequest> RandomPrompts(int count, const LanguageInfo& info) {
   std::mt19937 random(11);
   std::vector<GenerateRequest> requests;
@@ -89,7 +91,7 @@ inline std::vector<GenerateRequest> RandomPrompts(int count, const LanguageInfo&
   return requests;
 }
 
-/// The results of all, submitted at once or one after the other.
+/// The results of all requests, which are submitted either all at once or one after the other.
 inline std::vector<GenerateResult> ResultsOf(Generator& generator,
                                              const std::vector<GenerateRequest>& requests,
                                              bool together) {

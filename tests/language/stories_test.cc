@@ -1,4 +1,5 @@
-// Texts of a small trained model: those of its reference, and the same whatever else is generated.
+// Texts of a small trained model are those of its reference, and do not depend on what else is
+// generated at the same time.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,6 @@
-// Models of every architecture with random weights, as transformers saves them, against what it
-// computes (transformers/run.sh, which CTest runs as language_transformers); skipped by itself.
+// Models of every architecture with random weights, saved by the library transformers, are compared
+// with what that library computes. transformers/run.sh, which CTest runs as language_transformers,
+// provides them; without it the test is skipped.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -33,7 +33,8 @@ struct Output {
 using Outputs = std::vector<Output>;
 using Feeds = std::map<std::string, ir::Tensor>;
 
-/// What a test compiles for: both execute on the CPU, the second on the reference kernels.
+/// The targets that tests compile for. Both programs run on the CPU, the second on the reference
+/// kernels.
 inline constexpr const char* kTargets[] = {"cpu", "cuda:sm_90a"};
 
 struct Compiled {
@@ -43,14 +44,14 @@ struct Compiled {
   size_t loops() const { return plan().entry_points[0].loops.size(); }
 };
 
-/// The plan before it is an artifact. Checks on the way that the lowered program and the plan
-/// survive their text forms.
+/// Makes the plan. On the way it checks that the lowered program and the plan stay the same when
+/// they are printed as text and parsed again.
 Result<schema::Contents> Plan(const ModelBuilder& model, const std::string& target,
                               const RunnerOptions& passes = {});
 Result<Compiled> Load(const schema::Contents& contents);
 Result<Compiled> Compile(const ModelBuilder& model, const std::string& target,
                          const RunnerOptions& passes = {});
-/// Records a failure and gives nothing where a call fails.
+/// Runs the program on `feeds`. If a call fails, it records a test failure and returns no outputs.
 Outputs Replay(Compiled& compiled, const Feeds& feeds);
 
 }  // namespace aicf::loops

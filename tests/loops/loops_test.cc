@@ -1,4 +1,4 @@
-// Loops whose trips a run decides, against plain C++.
+// Loops whose number of trips is decided at run time, compared with plain C++.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
-/// Whether the decisions of a compiled program answer every question that can be asked of it.
+/// Checks whether the decisions of a compiled program answer every question that can be asked about
+/// it.
 #pragma once
 
 #include <map>
@@ -10,12 +11,14 @@
 
 namespace aicf::testing {
 
-/// What is missing or says nothing, by rule: where, once each.
+/// For each rule that is violated, the places where a decision is missing or says nothing, each
+/// once.
 using Violations = std::map<std::string, std::vector<std::string>>;
 
 /// The rules, all checked at once:
 ///  - every step has one kernel decision, which chose the step's kernel, and one about precision;
-///  - on a GPU, every step has the plan's stream and the plan's kind of launch, with what else there is;
+///  - on a GPU, every step has a decision about its stream and one about its kind of launch; both
+///    agree with the plan and name an alternative;
 ///  - every buffer that a step writes has an in-place decision;
 ///  - every two steps of which one reads what the other wrote, and every two that run one after the
 ///    other, have a decision on their edge: separate, because of a named condition;

@@ -17,8 +17,9 @@ struct CaseTensor {
   Dims shape;
 };
 
-/// Compiled with CompileOptions::nan_branches: the voice-activity models choose by their sample
-/// rate, an input, between branches of which one cannot run with the shapes of the other's.
+/// A model with its inputs and outputs. It is compiled with CompileOptions::nan_branches, because
+/// the voice-activity models choose between branches by their sample rate, which is an input, and
+/// one of the branches cannot run with the shapes that the other one needs.
 struct ModelCase {
   std::string name;
   std::string model;
@@ -29,14 +30,15 @@ struct ModelCase {
 /// Empty when the variable is unset or the manifest is missing.
 std::vector<ModelCase> LoadCases();
 
-/// The text detector, classifier and recogniser that scripts/test.sh fetches, at the shapes of the
-/// collection's cases; without files. Empty when AICF_PPOCR_MODELS is unset.
+/// The text detector, classifier and recogniser that scripts/test.sh fetches, with the shapes of
+/// the collection's cases but without files of inputs and outputs. Empty when AICF_PPOCR_MODELS is
+/// unset.
 std::vector<ModelCase> FetchedCases();
 
-/// Those of LoadCases, then those of FetchedCases.
+/// The cases of LoadCases followed by those of FetchedCases.
 std::vector<ModelCase> AllCases();
 
-/// What a test of a case is called: the case's name in letters, digits and underscores.
+/// Names a case's tests: the case's name reduced to letters, digits and underscores.
 struct CaseName {
   template <class Case>
   std::string operator()(const ::testing::TestParamInfo<Case>& info) const {

@@ -1,6 +1,6 @@
-// Decisions changed one at a time, over every step of real models: a listed legal alternative gives
-// a plan with exactly that change and the same results, a refused one fails with the recorded
-// sentence.
+// Changes one decision at a time, for every step of real models. Asking for a legal alternative
+// gives a plan with exactly that change and the same results; asking for a refused one fails with
+// the recorded sentence.
 #include <gtest/gtest.h>
 
 #include <algorithm>

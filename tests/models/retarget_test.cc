@@ -1,5 +1,5 @@
-// An artifact is a source: the program that it carries compiles for another target and back, byte
-// for byte what the model itself gives.
+// An artifact can be compiled again: the program that it carries is compiled for another target and
+// back, and each time gives byte for byte what compiling the model gives.
 #include <gtest/gtest.h>
 
 #include "compiler/compiler.h"

@@ -30,24 +30,25 @@ Result<std::vector<OutputError>> OutputErrors(const ModelCase& c,
                                               std::shared_ptr<const Program> program,
                                               const std::string& device);
 
-/// The same for a CUDA plan in the math mode on the reference kernels, whose products are of
-/// operands rounded to the mode (rounded_steps.h).
+/// Like OutputErrors, for a CUDA plan in this math mode that runs on the reference kernels with the
+/// operands of products rounded to the mode (rounded_steps.h).
 Result<std::vector<OutputError>> RoundedOutputErrors(const ModelCase& c, abi::MathMode math);
 
-/// What is known of a reference output (reference_errors.inc), scaled as OutputError is.
+/// What is known about the errors of a reference output (reference_errors.inc), scaled like
+/// OutputError::error.
 struct ReferenceRow {
   std::string_view model, output;
-  double engine = 0;                    ///< its own distance from float64
-  int depth = 0;                        ///< products in a row on the longest way to it
-  double fp32 = 0, tf32 = 0, fp16 = 0;  ///< what rounding products' operands to the mode costs
+  double engine = 0;                    ///< distance of the reference itself from float64
+  int depth = 0;                        ///< most products in a row on a path to the output
+  double fp32 = 0, tf32 = 0, fp16 = 0;  ///< error from rounding products' operands to the mode
 };
 /// nullptr where there is none.
 const ReferenceRow* FindReference(std::string_view model, std::string_view output);
 
-/// What an output may be off by: what its reference is off by itself (`engine`), and
+/// The error that an output may have. It is the sum of the reference's own error (`engine`) and
 ///   fp32: 1e-4, or 2e-2 for models that store f16. Where rounding in fp32 costs more than that in
 ///   float64, one rounding decides something, such as which of two equal scores is the larger one;
-///   then the limit is that cost and 1e-4.
+///   then the limit is that cost plus 1e-4.
 ///   tf32, fp16: each product rounds its operands to 11 bits, and these roundings add up like a
 ///   random walk over the products in a row. Four times the length of the walk is allowed. A model
 ///   that amplifies roundings exceeds that in float64 too; then twice that cost is allowed, because

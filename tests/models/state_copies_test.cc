@@ -1,5 +1,6 @@
-// The streaming models on a GPU, or on a driver made of host memory: what is copied between host
-// and device over 100 chunks is the chunks and the results. States are copied when the caller asks.
+// The streaming models on a GPU, or on a fake driver that works in host memory. Over 100 chunks
+// only the chunks and the results are copied between host and device; states are copied only when
+// the caller asks for them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

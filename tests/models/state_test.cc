@@ -1,5 +1,5 @@
-// The streaming models with their states kept in the session, over 100 chunks: bit for bit what the
-// caller gets who carries the states himself. Forks and exports on the way.
+// The streaming models with their states kept in the session, over 100 chunks. Results are bit for
+// bit those of a caller who carries the states himself, also after forks and exports on the way.
 #include <gtest/gtest.h>
 
 #include "tests/models/streams.h"

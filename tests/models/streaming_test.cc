@@ -1,6 +1,6 @@
-// A model with carried state over many chunks: the fast kernels, and a GPU where there is one,
-// against the reference kernels, which execute the plan made for CUDA. An error that a single chunk
-// hides would grow here.
+// Runs a model with carried state over many chunks. The fast kernels and, where there is one, a GPU
+// are compared with the reference kernels, which execute the plan made for CUDA. An error that is
+// too small to be noticed in a single chunk would grow here.
 #include <gtest/gtest.h>
 
 #include <cmath>

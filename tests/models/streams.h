@@ -1,4 +1,5 @@
-/// The streaming models among the cases: their states, chunks of a made-up signal, and one step.
+/// The streaming models among the cases: their states, chunks of a made-up signal for them, and
+/// running one chunk.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,12 +35,14 @@ inline constexpr int kChunks = 100;
 using Bytes = std::vector<std::byte>;
 using Tensors = std::map<std::string, Bytes>;  ///< by name
 
-/// Options that keep the model's state. `keep` false: the state is an input and an output.
+/// Compile options. With `keep` the session keeps the model's state; otherwise the state is an
+/// input and an output.
 CompileOptions StreamOptions(const ModelCase& c, const StreamingModel& model,
                              const std::string& target, bool keep);
 
-/// A gliding tone whose loudness comes and goes; integers, such as a sampling rate, from the case.
-/// Without a value for the input `without`. Errors: those of reading the case's files.
+/// The inputs of chunk `index`, except the input `without`: a gliding tone whose loudness comes and
+/// goes, and integers, such as a sampling rate, as in the case. Errors: those of reading the case's
+/// files.
 Result<Tensors> ChunkAt(const ModelCase& c, int index, std::string_view without);
 
 /// Sets the inputs, runs and reads every output. Records test failures.
@@ -47,7 +50,7 @@ Tensors Step(Session& session, const Program& program, const Tensors& inputs);
 
 /// The bytes of the session's only state. Records test failures.
 Bytes StateOf(Session& session);
-/// The reverse. Errors: those of ImportState.
+/// Sets the bytes of the session's only state. Errors: those of ImportState.
 Status SetState(Session& session, const Bytes& bytes);
 
 }  // namespace aicf::testing

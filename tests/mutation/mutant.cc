@@ -1,5 +1,5 @@
-// Linked into every rewritten test program: switches one site off, and notes which test makes which site
-// refuse, one "SITE TEST" on a line of the file that AICF_MUTANT_TRACE names.
+// Linked into every rewritten test program. It switches one site off and records which tests make
+// which sites refuse, as lines "SITE TEST" in the file that AICF_MUTANT_TRACE names.
 #include "tests/mutation/mutant.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
-// Included before every rewritten source (tests/mutation/mutate_checks.py). Each condition of a refusal is
-// a site with a number; the environment variable AICF_MUTANT names the one that is switched off.
+// Included at the start of every source that tests/mutation/mutate_checks.py rewrites. Each
+// condition of a refusal is a site with a number. The environment variable AICF_MUTANT names the
+// site that is switched off.
 #pragma once
 
 #include <string>
@@ -7,16 +8,16 @@
 
 namespace aicf_mutant {
 
-/// The site would refuse now. Says whether it may: whether it is not the one that is switched off.
+/// Called when the site is about to refuse. Returns false if the site is switched off.
 bool Fires(int site);
 
-/// A condition under which something is refused.
+/// Wraps a condition under which something is refused.
 inline bool Refuses(int site, bool condition) { return condition && Fires(site); }
 
-/// A condition without which something is refused.
+/// Wraps a condition that has to hold, because something is refused otherwise.
 inline bool Holds(int site, bool condition) { return condition || !Fires(site); }
 
-/// A refusal: a Status, or a sentence that is empty where nothing is refused.
+/// Wraps a refusal: a Status, or a sentence that is empty if nothing is refused.
 template <class Refusal>
 Refusal Passes(int site, Refusal refusal) {
   if constexpr (requires { refusal.ok(); }) {

@@ -1,4 +1,4 @@
-/// One case of the suite through the whole compiler and runtime.
+/// Runs a case of the suite through the whole compiler and runtime.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct SuiteTarget {
 };
 
 /// Compiles the case's model with the shapes of its inputs, runs it and compares every output.
-/// Inputs that shapes follow from are bound as constants (ir::InputsToBind); all others are data.
+/// Inputs on which shapes depend are bound as constants (ir::InputsToBind); all others are data.
 /// Errors: those of compiling and running; kCheckFailed naming output, element, got and expected.
 Status RunCase(const SuiteCase& c, const SuiteTarget& target);
 

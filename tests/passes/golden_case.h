@@ -2,16 +2,15 @@
 /// field; other lines continue the field; '#' starts a comment line.
 ///   case:      name; opens a case
 ///   pass:      one or more passes, in order: "fuse-epilogue, explain-separate"
-///   device:    target the passes see; absent: a device without kernels, so that a case depends on
-///              legality and not on which kernels exist
-///   math:      given to --math; absent: fp32
-///   precision: given to --precision; absent: fp32
-///   calibration: with a precision of 8 bits, what samples said, in lines: "value NAME LOW HIGH",
-///   or with
-///              the channels' exponents after it; "product NAME EFFECT", or "product NAME EFFECT
-///              wide"
-///   policy:    given to --policy
-///   disable:   source nodes given to --disable-fusion
+///   device:    target that the passes see; absent: a device without kernels, so that a case
+///              depends on legality and not on which kernels exist
+///   math:      value of --math; absent: fp32
+///   precision: value of --precision; absent: fp32
+///   calibration: for a precision of 8 bits, what was measured on samples, in lines: "value NAME
+///              LOW HIGH", optionally followed by the channels' exponents, and "product NAME
+///              EFFECT", optionally followed by "wide"
+///   policy:    value of --policy
+///   disable:   source nodes for --disable-fusion
 ///   input:     IR text, a graph or a lowered program. A constant "@<32 hex digits>" is random data
 ///              seeded by the digits
 ///   expect:    IR text after the passes, or "same"

@@ -1,5 +1,5 @@
-// Runs every case of tests/passes/*.test: text before, text after, decisions, and the values that
-// the program computes with the pass on and off.
+// Runs every case of tests/passes/*.test: compares the text after the passes, the decisions, and
+// the values that the program computes with and without the passes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

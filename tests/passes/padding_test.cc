@@ -1,5 +1,6 @@
-// Padding through everything: random models compiled for five rows, run with fewer, beside the same
-// models compiled for exactly those; on the CPU and as plans for a GPU on the reference kernels.
+// Padding from end to end: random models are compiled for five rows and run with fewer rows, and
+// compared with the same models compiled for exactly that number; on the CPU, and as plans for a
+// GPU on the reference kernels.
 #include <gtest/gtest.h>
 
 #include <cmath>

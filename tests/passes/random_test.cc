@@ -1,5 +1,5 @@
-// Random graphs: the lowered program must compute the same before and after its passes, one pass at
-// a time, and survive its text form.
+// Random graphs: the lowered program must compute the same before and after each of its passes, and
+// stay the same when it is printed as text and parsed again.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-/// The decoder (decoder_weights.h) as exporters write it for a cache of fixed length: the cache of
-/// every layer goes in and comes out whole, with the new rows in it.
+/// The decoder (decoder_weights.h) as exporters write it for a cache of fixed length: the whole
+/// cache of every layer is an input, and an output to which the new rows have been added.
 #pragma once
 
 #include <span>
@@ -26,15 +26,15 @@ std::string NameOf(CacheForm form);
 /// input_ids i64 [1, N] and positions -> logits [1, N, kTokens], with
 /// past_key_values.L.key and .value -> present.L.key and .value, [1, kGroups, kCache, kHead].
 ModelBuilder DecoderModel(const Decoder& decoder, CacheForm form);
-/// What the model calls its positions.
+/// The name of the input that tells the model its positions.
 std::string PositionsOf(CacheForm form);
 
-/// Options for `target` with the entry points "prefill" of `prompt` tokens and "decode" of one, the
-/// caches states and the positions a meta.
+/// Options for `target` with the entry points "prefill" for `prompt` tokens and "decode" for one.
+/// The caches are states, and the positions are a meta.
 CompileOptions DecoderOptions(const std::string& target, CacheForm form, int64_t prompt);
 
-/// Runs the entry point of as many tokens as given, which stand at positions from `first` on. The
-/// logits of all of them.
+/// Runs `entry`, which has to be the entry point for as many tokens as are given. They have the
+/// positions from `first` on. Returns the logits of all tokens.
 Result<std::vector<float>> Decode(Session& session, CacheForm form, const std::string& entry,
                                   std::span<const int64_t> tokens, int64_t first);
 

@@ -1,5 +1,5 @@
-// A transformer's prefill and decode share one cache, which stays in the session: against the whole
-// sequence recomputed without a cache after every token.
+// A transformer whose prefill and decode share a cache that stays in the session. After every token
+// it is compared with the whole sequence recomputed without a cache.
 #include <gtest/gtest.h>
 
 #include <algorithm>

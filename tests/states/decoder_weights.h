@@ -27,7 +27,7 @@ struct Decoder {
   Decoder();
 };
 
-/// 1 / 10000^(2 i / kHead) for i < kHead / 2: a position's rotation angles per unit.
+/// 1 / 10000^(2 i / kHead) for i < kHead / 2: the rotation angles per unit of position.
 std::vector<double> RotaryFrequencies();
 
 }  // namespace aicf::states

@@ -1,4 +1,4 @@
-/// What the tests on a GPU need of the machine.
+/// Checks for what the tests on a GPU need of the machine.
 #pragma once
 
 #include "base/status.h"
@@ -7,8 +7,8 @@
 
 namespace aicf::states {
 
-/// The driver of a machine with a CUDA device and with NVRTC. Errors: what is missing; the test is
-/// to be skipped.
+/// The driver of a machine that has a CUDA device and NVRTC. An error says what is missing; the
+/// test should then be skipped.
 inline Result<cuda::Driver*> GpuDriver() {
   AICF_ASSIGN_OR_RETURN(cuda::Driver* const driver, cuda::Driver::Get());
   AICF_RETURN_IF_ERROR(Nvrtc::Open().status());

@@ -1,5 +1,6 @@
-// Two requests in one pool of pages, which prefill and decode share; the pages that hold a common
-// beginning are there once. Against attention over each request's own list of keys, in f64.
+// Two requests in a pool of pages that prefill and decode share. Pages with the beginning that both
+// have in common exist only once. Results are compared with attention in f64 over each request's
+// own list of keys.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Which inputs and outputs become states: what is asked for, what names suggest, what is refused,
-// and several entry points with one state.
+// Which inputs and outputs become states: pairs that are asked for, pairs that names suggest, pairs
+// that are refused, and several entry points that share a state.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-/// A small streaming model made in the test, with states of every kind, compiled with its states
-/// kept or with all of them as inputs and outputs.
+/// A small streaming model that tests build, with states of every kind. It is compiled with its
+/// states kept in the session, or with all of them as inputs and outputs.
 #pragma once
 
 #include <map>
@@ -15,7 +15,8 @@ namespace aicf::states {
 
 using testing::ModelBuilder;
 
-/// What a test compiles for: both execute on the CPU, the second on the reference kernels.
+/// The targets that tests compile for. Both programs run on the CPU, the second on the reference
+/// kernels.
 inline constexpr const char* kTargets[] = {"cpu", "cuda:sm_90a"};
 
 /// One time step of a gated recurrent cell with three more states of the kinds that streaming
@@ -27,24 +28,26 @@ inline constexpr const char* kTargets[] = {"cpu", "cuda:sm_90a"};
 ///   y = hn V + the column sums of window_next and ring_new
 ModelBuilder StreamModel();
 
-/// The states' two ends in the model.
+/// The names of the input and the output of each state.
 const std::vector<StatePair>& StreamStates();
 
-/// Compiled from a file of its own. Errors: those of Compile.
+/// Writes the model to a file of its own and compiles it. Errors: those of Compile.
 Result<CompileResult> CompileModel(const ModelBuilder& model, const CompileOptions& options);
-/// For a target without device code.
+/// Options for a target, without device code.
 CompileOptions OptionsFor(const std::string& target);
 
 Result<std::shared_ptr<const Program>> LoadProgram(const CompileResult& result);
-/// On the CPU, in one thread; a CUDA artifact on the reference kernels. Another device: "cuda:0".
+/// Opens a session on the CPU with one thread, where a CUDA artifact runs on the reference kernels,
+/// or on another device such as "cuda:0".
 Result<std::unique_ptr<Session>> OpenSession(const std::shared_ptr<const Program>& program,
                                              const std::string& device = "cpu");
 
-/// The decision of pass "update-states-in-place" about a state.
+/// The decision of the pass "update-states-in-place" about a state.
 const Decision* FindUpdate(const DecisionLog& log, const std::string& state);
 
 using Bytes = std::vector<std::byte>;
-/// A whole tensor in bytes, which a state is exported to and imported from.
+/// The bytes of a whole tensor, seen as the tensor that a state is exported to (Into) or imported
+/// from (From).
 inline MutableTensor Into(const TensorInfo& info, Bytes& data) {
   return {info.dtype, info.shape, data.data(), data.size()};
 }
@@ -53,13 +56,13 @@ inline ConstTensor From(const TensorInfo& info, const Bytes& data) {
 }
 /// Every state's bytes by name. Records test failures.
 std::map<std::string, Bytes> ExportStates(Session& session);
-/// The reverse. Errors: those of ImportState.
+/// Sets every state's bytes by name. Errors: those of ImportState.
 Status ImportStates(Session& session, const std::map<std::string, Bytes>& states);
 
 /// Every output by name.
 using Outputs = std::map<std::string, Bytes>;
 
-/// Chunk `index` of a stream: x and position.
+/// Sets the inputs x and position to chunk `index` of a stream.
 Status SetChunk(Session& session, int index);
 Result<Outputs> ReadOutputs(Session& session, const Program& program);
 

@@ -1,5 +1,5 @@
-// A stream of 100 chunks with its states in the session, against the same model whose states the
-// caller carries: bit for bit the same. Forks, exports and imports on the way.
+// A stream of 100 chunks with its states in the session gives bit for bit the results of the same
+// model whose states the caller carries, with forks, exports and imports on the way.
 #include <gtest/gtest.h>
 
 #include "schema/golden.h"

@@ -1,5 +1,5 @@
-// Calls of the C interface on different sessions run at once: nothing in the process serialises
-// them.
+// Calls of the C interface on different sessions run at the same time; nothing in the process
+// serialises them.
 #include <gtest/gtest.h>
 
 #include <array>

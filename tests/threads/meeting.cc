@@ -1,6 +1,6 @@
-// Linked into this folder's program: the linker hands it every look-up of a CPU kernel's function
-// (--wrap), and a copy kernel does not return before as many threads are inside one as the test
-// asked for.
+// Linked into this folder's program. The linker redirects every look-up of a CPU kernel's function
+// to this file (--wrap), and an elementwise kernel does not return before as many threads are
+// inside one as the test asked for.
 #include "tests/threads/meeting.h"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-/// Kernels that wait for each other: a proof that calls overlap which does not depend on time.
+/// Kernels that wait for each other. They prove that calls overlap without depending on timing.
 #pragma once
 
 #include <chrono>
@@ -8,14 +8,14 @@ namespace aicf::testing {
 /// How long a kernel waits for the others before it gives up.
 inline constexpr std::chrono::seconds kPatience{10};
 
-/// From now on an elementwise CPU kernel, which computes nothing in this program, waits until
-/// `threads` of them are running at once. 0: none waits, and those that do go on.
+/// From now on elementwise CPU kernels, which compute nothing in this program, wait until `threads`
+/// of them are running at once. With 0 none waits any more, and those that are waiting continue.
 void ExpectMeeting(int threads);
 
-/// How many wait now.
+/// How many kernels are waiting now.
 int Waiting();
 
-/// Whether they were.
+/// Whether that many were running at once since the last ExpectMeeting.
 bool Met();
 
 }  // namespace aicf::testing

@@ -1,5 +1,5 @@
-// Families of chat templates by the marks in their text. The texts here are made up: each has what
-// its family's row asks for, in the form that files have it.
+// Recognises families of chat templates by the marks in their text. The texts here are made up:
+// each has the marks that its family's row asks for, in the form in which files have them.
 #include "compiler/import/tokenizer/chat_markers.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// Tokenizers of real models, in GGUF files without tensors as llama.cpp's source has them: each
-// with texts and the ids that the model's own tokenizer gives them. AICF_TEST_VOCABULARIES names
-// the folder (models/ of that source); skipped without one.
+// Tokenizers of real models from llama.cpp's source: GGUF files without tensors, each with texts
+// and the ids that the model's own tokenizer gives for them. AICF_TEST_VOCABULARIES names the
+// folder (models/ of that source); without it the test is skipped.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

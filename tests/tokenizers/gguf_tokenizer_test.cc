@@ -1,4 +1,5 @@
-// Tokenizers in the metadata of GGUF files, each kind by hand; then files that are wrong.
+// Tokenizers in the metadata of GGUF files, one of each kind made by hand; then files that are
+// wrong.
 #include "compiler/import/tokenizer/gguf_tokenizer.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
-// Tokenizers that Hugging Face's library has trained, with its ids and its text of them
-// (huggingface.sh, which CTest runs as tokenizers_huggingface); skipped by itself.
+// Tokenizers that Hugging Face's library has trained, compared with that library's ids and texts.
+// huggingface.sh, which CTest runs as tokenizers_huggingface, provides them; without it the test is
+// skipped.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// A real model's tokenizer and chat template, and the ids that llama.cpp makes with them
-// (smollm2_ids.txt). AICF_TEST_SMOLLM2 names the GGUF file; skipped without one.
+// A real model's tokenizer and chat template, compared with the ids that llama.cpp makes with them
+// (smollm2_ids.txt). AICF_TEST_SMOLLM2 names the GGUF file; without it the test is skipped.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -19,7 +19,8 @@ Result<ir::Tensor> ReadTensor(const std::string& path) {
   return ir::Tensor::Own(array.dtype, array.shape, std::move(array.data));
 }
 
-/// "name:file.npy,..."; the last colon separates, since tensor names hold colons.
+/// Reads a sample "name:file.npy,...". The last colon of an item ends the name, because tensor
+/// names may hold colons.
 Result<CalibrationSample> ReadCalibrationSample(const std::string& value) {
   CalibrationSample sample;
   AICF_ASSIGN_OR_RETURN(const std::vector<std::string> items, SplitItems(kFlag, {value}));
@@ -40,7 +41,7 @@ Result<CalibrationSample> ReadCalibrationSample(const std::string& value) {
   return sample;
 }
 
-/// What lies in a folder, by name: .npy files, or folders.
+/// The .npy files in a folder, or with `folders` its subfolders, sorted by name.
 Result<std::vector<fs::path>> EntriesOf(const fs::path& folder, bool folders) {
   std::vector<fs::path> found;
   std::error_code error;
@@ -56,7 +57,7 @@ Result<std::vector<fs::path>> EntriesOf(const fs::path& folder, bool folders) {
   return found;
 }
 
-/// One sample in a folder of its own, a file for every input, named after it.
+/// Reads a sample that is a folder with one file per input, named after the input.
 Result<CalibrationSample> ReadFolderSample(const fs::path& folder) {
   CalibrationSample sample{folder.string(), {}};
   AICF_ASSIGN_OR_RETURN(const std::vector<fs::path> files, EntriesOf(folder, false));

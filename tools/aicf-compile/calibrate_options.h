@@ -10,16 +10,16 @@
 
 namespace aicf::tools {
 
-/// The flags as written.
+/// The flags' values as the user wrote them.
 struct CalibrateFlags {
-  std::vector<std::string> samples;  ///< --calibrate: a folder, or one sample each
+  std::vector<std::string> samples;  ///< --calibrate; each is a folder or a single sample
   std::string method, max_error;
 };
 
 void AddCalibrateFlags(CommandLine& line, CalibrateFlags& flags);
 
-/// Reads the files. REQUIRES: options->precision is set. Errors: kInvalidArgument, kIo, naming flag
-/// and file.
+/// Reads the samples' files into the options. REQUIRES: options->precision is set. Errors:
+/// kInvalidArgument, kIo, naming flag and file.
 Status ReadCalibrate(const CalibrateFlags& flags, CompileOptions* options);
 
 }  // namespace aicf::tools

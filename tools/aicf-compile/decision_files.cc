@@ -13,7 +13,8 @@ Result<std::string> ReadText(const std::string& path) {
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-// Where a comment begins: a '#' inside a word is part of a node's name.
+// Where a comment begins on a line: at a '#' that starts the line or follows a blank, because a '#'
+// inside a word is part of a node's name.
 size_t CommentIn(const std::string& line) {
   size_t at = line.find('#');
   while (at != std::string::npos && at > 0 && line[at - 1] != ' ' && line[at - 1] != '\t') {
@@ -22,7 +23,7 @@ size_t CommentIn(const std::string& line) {
   return std::min(at, line.size());
 }
 
-// One clause on a line, with comments after '#'.
+// Reads a file with one clause on a line and comments after '#'.
 Status ReadPolicyFile(const std::string& path, Policy* policy) {
   AICF_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
   for (std::string line : Split(text, '\n')) {
@@ -39,7 +40,7 @@ Status ReadPolicyFile(const std::string& path, Policy* policy) {
 }  // namespace
 
 Status ReadPolicy(const std::vector<std::string>& values, Policy* policy) {
-  if (!values.empty()) *policy = Policy();  // replaces that of --from
+  if (!values.empty()) *policy = Policy();  // replaces the policy of a --from artifact
   for (const std::string& value : values) {
     if (value.find('=') == std::string::npos) {
       AICF_RETURN_IF_ERROR(ReadPolicyFile(value, policy));

@@ -11,12 +11,12 @@
 
 namespace aicf::tools {
 
-/// Each value is clauses ("gemm=cublaslt,node:head=fp32"), or a file with one on a line and
-/// comments after '#'. Without a value the policy stays as it is, else it is replaced. Errors:
-/// those of Policy::Parse; kIo.
+/// Each value is either a list of clauses ("gemm=cublaslt,node:head=fp32") or a file with one
+/// clause on a line and comments after '#'. Without a value the policy stays as it is, otherwise it
+/// is replaced. Errors: those of Policy::Parse; kIo.
 Status ReadPolicy(const std::vector<std::string>& values, Policy* policy);
 
-/// A file of --export-decisions, edited or not; an empty path reads nothing.
+/// Reads a file that --export-decisions wrote, edited or not; an empty path reads nothing.
 /// Errors: those of DecisionLog::Parse, naming the file; kIo.
 Status ReadDecisions(const std::string& path, std::optional<DecisionLog>* decisions);
 

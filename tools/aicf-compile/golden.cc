@@ -8,7 +8,8 @@
 namespace aicf::tools {
 namespace {
 
-/// "name:file.npy,..."; the last colon separates, since tensor names hold colons.
+/// Reads a sample "name:file.npy,...". The last colon of an item ends the name, because tensor
+/// names may hold colons.
 Result<GoldenSpec> ReadSample(const std::string& value) {
   GoldenSpec spec;
   AICF_ASSIGN_OR_RETURN(const std::vector<std::string> items, SplitItems("--golden", {value}));

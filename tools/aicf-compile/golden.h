@@ -10,15 +10,15 @@
 
 namespace aicf::tools {
 
-/// The flags as written.
+/// The flags' values as the user wrote them.
 struct GoldenFlags {
-  std::vector<std::string> golden;  ///< one sample each
+  std::vector<std::string> golden;  ///< --golden, one sample each
   std::string atol, rtol, rel;
 };
 
 void AddGoldenFlags(CommandLine& line, GoldenFlags& flags);
 
-/// Reads the files. Errors: kInvalidArgument, kIo, naming flag and file.
+/// Reads the samples' files into the options. Errors: kInvalidArgument, kIo, naming flag and file.
 Status ReadGolden(const GoldenFlags& flags, CompileOptions* options);
 
 }  // namespace aicf::tools

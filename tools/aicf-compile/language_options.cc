@@ -13,7 +13,7 @@ Status ReadNumber(std::string_view flag, const std::string& text, int64_t most, 
   return OkStatus();
 }
 
-// "1,2,4".
+// Reads a list of sizes such as "1,2,4".
 Status ReadSizes(std::string_view flag, const std::string& text, std::vector<int64_t>* out) {
   if (text.empty()) return OkStatus();
   AICF_ASSIGN_OR_RETURN(const std::vector<std::string> items, SplitItems(flag, {text}));

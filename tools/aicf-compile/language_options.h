@@ -9,7 +9,7 @@
 
 namespace aicf::tools {
 
-/// As written; empty: not given.
+/// The flags' values as the user wrote them; empty for a flag that was not given.
 struct LanguageFlags {
   std::string context, page, cache, prefill, decode, cache_precision;
   bool logits = false;
@@ -17,7 +17,7 @@ struct LanguageFlags {
 
 void AddLanguageFlags(CommandLine& line, LanguageFlags& flags);
 
-/// The first one that was given; empty: none.
+/// The name of the first of these flags that was given; empty when there is none.
 std::string_view GivenFlag(const LanguageFlags& flags);
 
 /// Errors: kInvalidArgument naming the flag.

@@ -22,7 +22,7 @@
 namespace aicf::tools {
 namespace {
 
-/// Output files, opened before the work so that a bad path is known at once.
+/// The output files. They are opened before the work, so that a bad path is reported at once.
 struct Outputs {
   std::optional<AtomicFile> artifact;
   std::optional<AtomicFile> decisions;
@@ -82,7 +82,7 @@ Status PrintStage(const CompileArgs& args, Outputs& outputs) {
   return OkStatus();
 }
 
-/// What became of the compilation, for the first line.
+/// How the compilation ended, for the first line of the report.
 Result<std::string> Verdict(const CompileArgs& args, const CompileResult& result) {
   if (args.check) return std::string("no gaps; nothing is written");
   if (args.rebuild.empty()) return "-> " + Escape(args.output);
@@ -90,7 +90,7 @@ Result<std::string> Verdict(const CompileArgs& args, const CompileResult& result
   return StrCat("-> ", same, " as ", Escape(args.rebuild));
 }
 
-/// Signs the artifact, if that was asked for; gives the key's name, or nothing.
+/// Signs the artifact if that was asked for. Returns the key's name, or "" when nothing was signed.
 Result<std::string> SignAsAsked(const CompileArgs& args, CompileResult& result) {
   if (!args.sign) return std::string();
   AICF_ASSIGN_OR_RETURN(const auto artifact,
@@ -123,8 +123,8 @@ Status CompileModel(const CompileArgs& args, Outputs& outputs) {
   return OkStatus();
 }
 
-/// The first of the entry points that is refused, as the only one. Gaps differ between buckets only
-/// where shapes decide them.
+/// Options with the first entry point that is refused as the only one. Looking at one is enough,
+/// since gaps differ between buckets only where shapes decide them.
 Result<CompileOptions> RefusedEntry(const CompileArgs& args) {
   CompileOptions one = args.options;
   AICF_ASSIGN_OR_RETURN(const std::vector<Bucket> entries,
@@ -137,7 +137,7 @@ Result<CompileOptions> RefusedEntry(const CompileArgs& args) {
   return one;
 }
 
-/// --check of a model that was refused: everything that is missing, on stdout.
+/// With --check, prints everything that a refused model lacks to stdout.
 Status ReportGaps(const CompileArgs& args, const Status& refusal) {
   if (!args.check || refusal.code() != Code::kUnsupported) return refusal;
   AICF_ASSIGN_OR_RETURN(const bool is_language, IsLanguageModel(args.model));
@@ -165,7 +165,7 @@ Status Main(const std::vector<std::string>& argv) {
   for (const std::string& output : {args.output, args.export_decisions}) {
     if (!output.empty()) args.options.files.outputs.push_back(output);
   }
-  // A target that does not exist is the compiler's to refuse.
+  // An unknown target is no error here: the compiler refuses it.
   std::optional<CublasLtAlgorithms> algorithms;
   const Result<abi::DeviceSpec> target = abi::FindDevice(args.options.target);
   if (target.ok() && target->backend == abi::Backend::kCuda) {
@@ -185,8 +185,9 @@ Status Main(const std::vector<std::string>& argv) {
 int main(int argc, char** argv) {
   aicf::tools::EndOnFailedAllocation("aicf-compile");
 #ifdef M_MXFAST
-  // glibc keeps small blocks that were freed apart and merges them, all at once, whenever a large
-  // one is asked for. A graph of a million nodes frees millions between two large ones.
+  // Switches off glibc's fast bins. They keep freed small blocks unmerged and merge all of them at
+  // once whenever a large block is requested. A graph of a million nodes frees millions of small
+  // blocks between two requests of large ones.
   mallopt(M_MXFAST, 0);
 #endif
   return aicf::tools::RunTool("aicf-compile", argc, argv, &aicf::tools::Main);

@@ -80,11 +80,11 @@ const std::vector<Spelling>& Spellings() {
   return spellings;
 }
 
-/// The flags as written.
+/// The flags' values as the user wrote them.
 struct Raw {
   std::string math, precision = "fp32", stop_after, impossible_branches;
   std::string decisions, sign;
-  const CLI::Option* sign_option = nullptr;  ///< while the command line is parsed
+  const CLI::Option* sign_option = nullptr;  ///< valid only while the command line is parsed
   bool sign_given = false;
   RequiredSignature signature;
   std::vector<std::string> shapes, buckets, bind, states, metas, policy, disable_pass,
@@ -268,7 +268,7 @@ void AddOutputFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
       ->group(group);
 }
 
-/// "name:file.npy"; the last colon separates, since tensor names hold colons.
+/// Reads items "name:file.npy". The last colon ends the name, because tensor names may hold colons.
 Status ReadBindings(const std::vector<std::string>& values, CompileOptions* options) {
   AICF_ASSIGN_OR_RETURN(const std::vector<std::string> items, SplitItems("--bind", values));
   for (const std::string& item : items) {
@@ -287,8 +287,8 @@ Status ReadBindings(const std::vector<std::string>& values, CompileOptions* opti
   return OkStatus();
 }
 
-/// "past:present", or "auto". Tensor names may hold colons: both of a pair usually hold as many, so
-/// the middle one separates them.
+/// Reads items "past:present" or "auto". Tensor names may hold colons. Both names of a pair usually
+/// hold equally many, so the middle colon of the item separates them.
 Status ReadStates(const std::vector<std::string>& values, CompileOptions* options) {
   AICF_ASSIGN_OR_RETURN(const std::vector<std::string> items, SplitItems("--state", values));
   for (const std::string& item : items) {
@@ -311,7 +311,8 @@ Status ReadStates(const std::vector<std::string>& values, CompileOptions* option
   return OkStatus();
 }
 
-/// "name=input:1x3,other:4"; the first '=' separates, since tensor names may hold one.
+/// Reads buckets such as "name=input:1x3,other:4". The first '=' ends the bucket's name, because
+/// tensor names may hold '=' as well.
 Status ReadBuckets(const std::vector<std::string>& values, CompileOptions* options) {
   for (const std::string& value : values) {
     const size_t equals = value.find('=');
@@ -344,7 +345,7 @@ Status ParseStage(const std::string& text, std::optional<Stage>* stage) {
                "'");
 }
 
-/// What the lowered program of an artifact has fixed already.
+/// Refuses flags about what the lowered program of the --from artifact has fixed already.
 Status CheckFrom(const Raw& raw, const CompileArgs& args) {
   if (args.from.empty()) return OkStatus();
   const std::pair<std::string_view, bool> given[] = {
@@ -402,7 +403,7 @@ Status ReadSigningKey(const std::string& path, CompileArgs* args) {
   return OkStatus();
 }
 
-/// Measured times: from the flags, or those that the artifact was made with.
+/// Adds measured times: those that the flags name, or those that the artifact was made with.
 Status AddCosts(const TuneFlags& flags, CompileArgs* args) {
   const bool tunes = !flags.tune.empty();
   if (tunes && (args->check || !args->rebuild.empty())) {
@@ -432,7 +433,7 @@ Status Convert(const Raw& raw, CompileArgs* args) {
   }
   AICF_RETURN_IF_ERROR(ReadBindings(raw.bind, &options));
   AICF_RETURN_IF_ERROR(ReadGolden(raw.golden, &options));
-  // --check writes nothing, so nothing into the cache of device code either.
+  // --check writes nothing, not even into the cache of device code, so it makes no images.
   options.images = options.images && !raw.no_images && !args->check;
   if (!raw.impossible_branches.empty()) {
     if (raw.impossible_branches != "nan" && raw.impossible_branches != "refuse") {
@@ -532,7 +533,7 @@ Status ParseCompileArgs(const std::vector<std::string>& argv, CompileArgs* args,
                   "--require-signature is about artifacts; it needs --from or --rebuild");
   }
   if (!source.empty()) {
-    // Once more, on top of what the artifact says.
+    // Parses the command line a second time, on top of the options that the artifact was made with.
     Raw adopted;
     CompileArgs fresh;
     AICF_RETURN_IF_ERROR(AdoptArtifact(source, raw.signature.keys(), &adopted, &fresh));

@@ -19,17 +19,17 @@ struct CompileArgs {
   std::string model;  ///< absent with --from
   bool has_model = false;
   std::string from;     ///< --from: the artifact whose lowered program is compiled
-  std::string rebuild;  ///< --rebuild: the artifact whose bytes are to be made again
-  std::shared_ptr<const schema::Artifact> artifact;  ///< of one of these two, loaded
-  std::string output;            ///< empty with --check, and with --stop-after to stdout
+  std::string rebuild;  ///< --rebuild: the artifact whose bytes are to be reproduced
+  std::shared_ptr<const schema::Artifact> artifact;  ///< loaded from `from` or `rebuild`
+  std::string output;            ///< empty with --check, or if --stop-after prints to stdout
   std::string export_decisions;  ///< file; empty: none
   CompileOptions options;
   std::shared_ptr<CostSource> costs;  ///< what options.costs points to
   std::optional<Stage> stop_after;
   bool check = false;
-  std::string explain;  ///< pattern of the source nodes asked about; "true": all decisions
+  std::string explain;  ///< --explain: pattern of source nodes; "true": all decisions
   bool timings = false;
-  std::optional<schema::SecretKey> sign;  ///< the artifact is signed by this key
+  std::optional<schema::SecretKey> sign;  ///< the private key that signs the artifact
   Existing existing = Existing::kRefuse;
 };
 

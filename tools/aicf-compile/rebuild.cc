@@ -60,8 +60,8 @@ Status CheckInputs(const schema::Artifact& artifact, const std::string& model,
 Result<std::string> CompareRebuilt(const schema::Artifact& artifact, const CompileResult& rebuilt) {
   AICF_RETURN_IF_ERROR(CheckTools(artifact, rebuilt));
   AICF_ASSIGN_OR_RETURN(const auto again, schema::Artifact::Parse(rebuilt.bytes, false));
-  // Header and table hold every section's hash, and cover the file. A signature is no part of what
-  // is rebuilt: only its key makes it.
+  // It is enough to compare the headers: they hold the hash of every section, and the sections
+  // cover the file. A signature is left out, since only the owner of its key can make it again.
   AICF_ASSIGN_OR_RETURN(const schema::HeaderInfo was, schema::WithoutSignature(artifact.header()));
   const std::string differ = SectionsThatDiffer(was, again->header());
   if (differ.empty() && was.file_bytes == rebuilt.bytes.size()) {

@@ -1,4 +1,4 @@
-/// --rebuild: an artifact's bytes once more from its model.
+/// --rebuild: reproduces an artifact's bytes from its model.
 #pragma once
 
 #include <span>
@@ -15,9 +15,9 @@ namespace aicf::tools {
 Status CheckInputs(const schema::Artifact& artifact, const std::string& model,
                    const CompileOptions& options);
 
-/// "the same 1234 bytes". Errors: kInvalidArgument when the tool or the device compiler is another
-/// than the artifact's, naming both; kCheckFailed when bytes differ all the same, naming the
-/// sections.
+/// Compares the rebuilt artifact with the original; gives "the same 1234 bytes" if they are equal.
+/// Errors: kInvalidArgument naming both versions when the artifact was made by another tool or
+/// device compiler; kCheckFailed naming the sections when the bytes differ although these agree.
 Result<std::string> CompareRebuilt(const schema::Artifact& artifact, const CompileResult& rebuilt);
 
 }  // namespace aicf::tools

@@ -25,8 +25,8 @@ std::string StepsText(const schema::Program& program) {
                 " fused into others");
 }
 
-/// "one, six (pads)": entry points, and which take smaller inputs; empty for a program without
-/// buckets.
+/// The entry points, such as "one, six (pads)"; those that also take smaller inputs are marked.
+/// Empty for a program without buckets.
 std::string EntriesText(const schema::Program& program) {
   if (program.entry_points.size() == 1 && program.entry_points[0].paddings.empty()) return "";
   std::string out;
@@ -36,14 +36,16 @@ std::string EntriesText(const schema::Program& program) {
   return out;
 }
 
-/// "h, c (4 KiB)", of many the first ones; empty without states.
+/// The states and their size, such as "h, c (4 KiB)"; only the first few names are listed. Empty
+/// without states.
 std::string StatesText(const schema::Program& program) {
   const std::vector<std::string> names = schema::StateNames(program);
   if (names.empty()) return "";
   return StrCat(ShortList(names, 5), " (", FormatBytes(program.state_bytes), ")");
 }
 
-/// What the model's names suggest, and the flag that takes it up; one line per pair.
+/// Pairs of inputs and outputs whose names suggest a state, each on a line with the flag that makes
+/// it one.
 std::string HintsText(const DecisionLog& log) {
   std::string out;
   log.ForEach([&](const Decision& d) {
@@ -57,7 +59,7 @@ std::string HintsText(const DecisionLog& log) {
   return out.empty() ? out : "\n" + out;
 }
 
-/// "54 measured, 6 only-legal, 5 predicted": why the kernels are what they are.
+/// How many kernels were chosen for which reason: "54 measured, 6 only-legal, 5 predicted".
 std::string ReasonsText(const DecisionLog& log) {
   std::map<std::string, int> counts;
   log.ForEach([&](const Decision& d) {

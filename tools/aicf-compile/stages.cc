@@ -6,7 +6,7 @@
 namespace aicf::tools {
 namespace {
 
-// Of one entry point.
+// The text of one entry point.
 Result<std::string> TextOf(const CompileArgs& args, const ir::Graph& model,
                            const CompileOptions& options, DecisionLog* log) {
   AICF_ASSIGN_OR_RETURN(PassContext context, ContextFor(options));

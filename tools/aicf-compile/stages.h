@@ -8,12 +8,13 @@
 
 namespace aicf::tools {
 
-/// Runs no further than needed; edits need the whole plan. Of several entry points, graphs and
-/// lowered programs follow each other, each after a line with its name, as in an artifact; plans
-/// are one. `log`: receives the decisions made. REQUIRES: args.stop_after.
+/// Compiles no further than the stage, except that edits need the whole plan. With several entry
+/// points, their graphs or lowered programs follow each other, each after a line with its name, as
+/// in an artifact; there is only one plan. `log` receives the decisions made.
+/// REQUIRES: args.stop_after is set.
 Result<std::string> StageText(const CompileArgs& args, DecisionLog* log);
 
-/// Compiles the model, or the program of the artifact with --from.
+/// Compiles the model or, with --from, the lowered program of that artifact.
 Result<CompileResult> CompileAsAsked(const CompileArgs& args, const CompileOptions& options);
 
 }  // namespace aicf::tools

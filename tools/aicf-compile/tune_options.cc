@@ -21,7 +21,7 @@ Result<tune::TimingCache> ReadCache(const std::string& path) {
   return cache.ok() ? std::move(cache) : cache.status().WithContext(path);
 }
 
-/// All files as one. The last may be absent where it is going to be written.
+/// Merges all cache files. The last one may be absent if it is going to be written.
 Result<tune::TimingCache> ReadCaches(const std::vector<std::string>& paths, bool last_is_written) {
   tune::TimingCache all;
   for (const std::string& path : paths) {
@@ -115,7 +115,7 @@ Result<std::shared_ptr<CostSource>> MakeCosts(const TuneFlags& flags, const Comp
   if (flags.tune != "true") {
     AICF_ASSIGN_OR_RETURN(tuning.seconds, ParseReal("--tune", flags.tune, 0.01, 1e6));
   }
-  // A cache that cannot be written is better known before the work.
+  // Fails before the work, rather than after it, if the cache cannot be written.
   if (!tuning.file.empty()) {
     AICF_RETURN_IF_ERROR(AtomicFile::Create(tuning.file, Existing::kReplace).status());
   }

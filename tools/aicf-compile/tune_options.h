@@ -18,25 +18,27 @@ struct TuneFlags {
   std::string tune;                 ///< --tune: empty: not given; "true", or seconds
   std::string state = "cold";       ///< --tune-state
   bool error_on_miss = false;
-  bool fit_costs = false;  ///< never true after FitCostsCommand
+  bool fit_costs = false;  ///< false in every compilation: FitCostsCommand handles the flag
 };
 
 void AddTuneFlags(CommandLine& line, TuneFlags& flags);
-/// trtexec's spellings of them.
+/// trtexec's spellings of these flags.
 std::vector<Spelling> TuneSpellings();
 
-/// What --timing-cache, --tune and --error-on-timing-cache-miss ask for, as CompileOptions::costs;
-/// nullptr when nothing is asked for. `quiet`: no line about what was measured.
-/// Errors: kInvalidArgument for contradicting flags or a malformed cache, naming the file; kIo.
+/// The costs that --timing-cache, --tune and --error-on-timing-cache-miss ask for, to be used as
+/// CompileOptions::costs; nullptr when none of them is given. `quiet` suppresses the line about
+/// what was measured. Errors: kInvalidArgument for contradicting flags or a malformed cache, naming
+/// the file; kIo.
 Result<std::shared_ptr<CostSource>> MakeCosts(const TuneFlags& flags, const CompileOptions& options,
                                               bool quiet);
 
-/// The times that an artifact's decisions rest on; nullptr when nothing was measured.
+/// The measured times on which an artifact's decisions rest; nullptr when nothing was measured.
 /// Errors: kBadArtifact.
 Result<std::shared_ptr<CostSource>> RecordedCosts(const schema::Artifact& artifact);
 
-/// The command lines with --fit-costs are about no model: fits the predictions to a cache's times
-/// and prints compiler/costs/fitted_costs.def. `asked`: this is such a command line.
+/// Handles command lines with --fit-costs, which have no model: fits the predictions to the times
+/// of a cache and prints compiler/costs/fitted_costs.def. Sets `asked` to whether this is such a
+/// command line.
 Status FitCostsCommand(const std::vector<std::string>& argv, bool* asked);
 
 }  // namespace aicf::tools

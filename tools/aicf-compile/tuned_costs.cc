@@ -20,7 +20,8 @@ double Now() {
   return std::chrono::duration<double>(since).count();
 }
 
-/// The signals' guard of the tuning that runs; asked through a pointer because it lives no longer.
+/// The guard that notes signals during TunedCosts::Prepare; nullptr outside of it. The tuner's
+/// rules ask it through this pointer because they live longer than the guard.
 const DeferSignals* g_signals = nullptr;
 
 }  // namespace
@@ -56,7 +57,7 @@ tune::TuneRules TunedCosts::Rules() {
 
 Status TunedCosts::Save(const tune::TimingCache& measured) const {
   if (options_.file.empty() || measured.empty()) return OkStatus();
-  // Read again: another process may have added to it meanwhile.
+  // The file is read again, because another process may have added to it since.
   tune::TimingCache all;
   if (access(options_.file.c_str(), F_OK) == 0) {
     AICF_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadFile(options_.file));

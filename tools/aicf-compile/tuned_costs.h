@@ -1,5 +1,5 @@
-/// --tune: a tuner with this machine's stopwatch, the terminal's progress, the cache's file, and an
-/// end that a signal brings forward without losing anything.
+/// --tune: connects the tuner to this machine's stopwatch, to progress on the terminal and to the
+/// cache file. A signal ends the tuning early without losing what has been measured.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 namespace aicf::tools {
 
 struct TunedCostsOptions {
-  std::string file;  ///< cache to merge measured times into; empty: none
+  std::string file;  ///< timing cache into which measured times are merged; empty: none
   double seconds = 0;
   int programs = 1;
   bool warm = false;
@@ -21,12 +21,12 @@ struct TunedCostsOptions {
 
 class TunedCosts final : public CostSource {
  public:
-  /// Opens no device yet. Errors: kUnsupported for an unknown target.
+  /// Does not open a device yet. Errors: kUnsupported for an unknown target.
   static Result<std::shared_ptr<CostSource>> Make(const std::string& target,
                                                   tune::TimingCache known, tune::CostRules rules,
                                                   TunedCostsOptions options);
 
-  /// Interrupted by a signal, it writes what was measured and does not return.
+  /// When a signal interrupts it, it writes what was measured and ends the process.
   Status Prepare(std::span<const CostQuestion> questions, const abi::DeviceSpec& device) override;
   std::vector<KernelCost> CostsOf(const CostQuestion& question,
                                   const abi::DeviceSpec& device) override {

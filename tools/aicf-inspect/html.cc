@@ -28,8 +28,8 @@ Json GuardsJson(const std::vector<schema::Guard>& guards) {
   return out;
 }
 
-/// Escapes for a script element: no "<", so neither an end tag nor a comment can start, and ASCII
-/// only, so no line separator of Unicode either.
+/// The data as JSON that is safe inside a script element. It has no "<", so that neither an end tag
+/// nor a comment can start in it, and it is ASCII only, so that it has no Unicode line separators.
 std::string ScriptSafe(const Json& data) {
   std::string text = data.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
   std::string out;

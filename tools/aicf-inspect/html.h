@@ -1,4 +1,4 @@
-/// The report: one page that shows an artifact in a browser, with nothing from outside the file.
+/// The report: a page that shows an artifact in a browser and loads nothing from outside its file.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace aicf::tools {
 
-/// What the page shows: ArtifactData (json.h) with, per step, its problem as data (problem_json.h)
-/// in place of text; "lowered" (lowered_json.h), "device" (the target's ceilings), "title", and
-/// "profile" (profile_reader.h) when there is one.
+/// The data that the page shows. It is ArtifactData (json.h), in which each step has its problem as
+/// data (problem_json.h) instead of text, and in addition "lowered" (lowered_json.h), "device" (the
+/// target's ceilings), "title", and "profile" (profile_reader.h) when there is one.
 Json ReportData(const schema::Artifact& artifact, const DecisionLines& decisions,
                 std::string_view title, const Json& profile);
 
-/// The page around `data`. Deterministic: equal data give equal bytes. No text of `data` can end
-/// the element that holds it, and the page's policy lets nothing but its own script and style run
-/// and nothing be fetched.
+/// The page with `data` in it. Equal data give equal bytes. No text in `data` can end the element
+/// that holds it, and the page's security policy lets only its own script and style run and lets
+/// nothing be fetched.
 std::string ReportPage(const Json& data);
 
 /// Where the report comes from and goes to.
@@ -31,7 +31,7 @@ struct ReportFiles {
 };
 
 /// Writes the report whole or not at all. Errors: kIo, also for an existing output without `force`;
-/// kInvalidArgument for a profile that is none of this artifact, or an output that is an input.
+/// kInvalidArgument for a profile of another artifact, or an output that is also an input.
 Status WriteReport(const schema::Artifact& artifact, const DecisionLines& decisions,
                    const ReportFiles& files);
 

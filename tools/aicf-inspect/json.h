@@ -9,11 +9,12 @@
 
 namespace aicf::tools {
 
-/// One object with `header`, `entry_points`, `values`, `steps` and `decisions`; of a language model
-/// also `language`; where lines of the decisions section cannot be read, also `unread_decisions`.
+/// One object with `header`, `entry_points`, `values`, `steps` and `decisions`. A language model
+/// also has `language`, and if lines of the decisions section cannot be read there is also
+/// `unread_decisions`.
 Json ArtifactData(const schema::Artifact& artifact, const DecisionLines& decisions);
 
-/// The same as text: one object with `header`, `entry_points`, `values`, `steps` and `decisions`.
+/// ArtifactData as text.
 std::string ArtifactJson(const schema::Artifact& artifact, const DecisionLines& decisions);
 
 }  // namespace aicf::tools

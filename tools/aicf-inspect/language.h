@@ -9,16 +9,16 @@
 namespace aicf::tools {
 
 /// {"task", "architecture", "vocabulary", "context", "trained_context", "page", "pages", "slots",
-/// "end_tokens", "chat_template", "tokenizer": {"kind", "tokens"}}; of an embedding model without
-/// page, pages and slots, "tokenizer" only where there is one. {"error"} for a section that cannot
-/// be read, null for an artifact of another model.
+/// "end_tokens", "chat_template", "tokenizer": {"kind", "tokens"}}. An embedding model has no page,
+/// pages and slots, and "tokenizer" is only there if the artifact has one. The result is {"error"}
+/// if the section cannot be read, and null if the artifact is not of a language model.
 Json LanguageJson(const schema::Artifact& artifact);
 
-/// The same for people, with a title; empty for an artifact of another model.
+/// The same as text with a title; empty if the artifact is not of a language model.
 std::string LanguageText(const schema::Artifact& artifact);
 
-/// "32 pages of 64 positions for at most 8 requests": the cache of a model that generates; else
-/// empty.
+/// The cache of a model that generates text: "32 pages of 64 positions for at most 8 requests".
+/// Empty for other models.
 std::string CacheText(const schema::Artifact& artifact);
 
 }  // namespace aicf::tools

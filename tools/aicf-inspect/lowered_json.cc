@@ -12,8 +12,8 @@
 namespace aicf::tools {
 namespace {
 
-/// Stands in for the data of every constant: memory that is reserved and never touched, since the
-/// report shows shapes only.
+/// Gives every constant the same block of memory, which is reserved but never touched, instead of
+/// the constant's data: the report shows only shapes.
 class NoData {
  public:
   ir::Tensor operator()(DType dtype, const Dims& shape, std::string_view /*hash*/) {
@@ -36,7 +36,7 @@ struct Part {
   std::string_view text;
 };
 
-/// The name in a line `entry "name"`.
+/// The name in a line `entry "name"`; nullopt for any other line.
 std::optional<std::string> EntryLine(std::string_view line) {
   Scanner in(line);
   if (!in.Accept("entry")) return std::nullopt;

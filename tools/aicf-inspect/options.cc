@@ -31,7 +31,8 @@ constexpr std::string_view kExamples = R"(Examples:
 
 Exit codes: 0 ok, 1 --diff found differences, 2 usage, 4 newer format, 5 bad artifact, 8 I/O.)";
 
-// Which of the two files stands first is A, whichever of them is the flag's value.
+// Whether --diff comes before the positional argument. The file that comes first on the command
+// line is A, no matter which of the two is the flag's value.
 bool DiffComesFirst(const std::vector<std::string>& args, const std::string& artifact) {
   for (const std::string& arg : args) {
     if (arg.starts_with("--diff")) return true;

@@ -13,7 +13,7 @@ namespace aicf::tools {
 
 struct InspectOptions {
   std::string artifact;
-  std::string step;  ///< as written; empty: none
+  std::string step;  ///< --step as the user wrote it; empty: not given
   bool json = false, verify = false, summary = false;
   RequiredSignature signature;  ///< view.required points into it
   ViewOptions view;

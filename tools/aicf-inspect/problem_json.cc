@@ -7,7 +7,8 @@
 namespace aicf::tools {
 namespace {
 
-/// The names of an enumeration's values; as many as it has, or this does not compile.
+/// The name of an enumeration's value. It does not compile unless there are as many names as
+/// values.
 template <class E, size_t N>
 std::string Named(E value, const char* const (&names)[N]) {
   static_assert(N == static_cast<size_t>(E::kCount));
@@ -44,7 +45,7 @@ std::string Label(abi::RowOrigin v) { return Named(v, {"fixed", "last keys", "op
 std::string Label(BlockFormat v) { return std::string(InfoOf(v).name); }
 std::string Label(abi::Direction v) { return Named(v, {"forward", "reverse", "bidirectional"}); }
 
-/// Visitor of an attribute struct.
+/// A visitor that lists the fields of an attribute struct.
 struct AttrLister {
   Json out = Json::array();
 
@@ -97,7 +98,7 @@ Json NodeJson(const abi::ExprNode& node) {
     case abi::ExprOp::kConst:
       if (IsFloat(node.dtype)) {
         const double value = abi::BitsToFloat(node.imm);
-        // JSON has no infinities: these stay text.
+        // JSON has neither infinities nor NaN, so these stay text.
         out.push_back(value - value == 0 ? Json(value) : Json(FormatDouble(value)));
         break;
       }

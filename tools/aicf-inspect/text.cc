@@ -141,7 +141,8 @@ std::string PaddingsText(const schema::Program& program, const schema::EntryPoin
 
 namespace {
 
-/// What the entry points share, and which steps give each state its next value; empty without.
+/// A table of the states, which all entry points share, with the steps that give each its next
+/// value. Empty without states.
 std::string StatesText(const schema::Program& program) {
   Table table(
       {{"state"}, {"dtype"}, {"shape"}, {"bytes", kRight}, {"offset", kRight}, {"changed by"}});

@@ -27,7 +27,8 @@ size_t TerminalWidth() {
   return known ? std::clamp<size_t>(size.ws_col, 40, 400) : kTextWidth;
 }
 
-// Whether the environment says that text is UTF-8, the first of these that is set deciding.
+// Whether the environment says that text is UTF-8. The first of the three variables that is set
+// decides.
 bool SpeaksUtf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
@@ -53,7 +54,8 @@ Result<std::vector<size_t>> ChosenEntries(const schema::Program& program, const 
                Join(names, ", "));
 }
 
-// What a session needs beside the arena and the weights; empty without states.
+// The memory for states that a session needs beside the arena and the weights; empty without
+// states.
 std::string StateText(const schema::Artifact& artifact) {
   const schema::Program& program = artifact.program();
   if (program.state_bytes == 0) return "";

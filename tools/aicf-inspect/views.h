@@ -12,24 +12,27 @@ namespace aicf::tools {
 
 struct ViewOptions {
   std::string explain;  ///< step or node
-  std::string entry;    ///< entry point; empty: all, or the first that fits
+  std::string entry;    ///< entry point; empty: all of them, or the first that has the node
   bool memory = false;
   std::string diff;         ///< the other artifact
-  bool diff_first = false;  ///< `diff` is A, the positional argument B
+  bool diff_first = false;  ///< whether `diff` is A and the positional argument B
   bool json = false;
   bool ascii = false;
-  const schema::TrustedKeys* required = nullptr;  ///< of both files, where not null
+  const schema::TrustedKeys* required = nullptr;  ///< unless null, keys for both files
 };
 
-/// `required`: as Artifact::Load has it. Errors name the file.
+/// Loads an artifact with its optional sections. `required` is passed to Artifact::Load. Errors
+/// name the file.
 Result<std::shared_ptr<const schema::Artifact>> LoadForInspection(
     const std::string& path, const schema::TrustedKeys* required);
 
-/// Print to stdout. Errors: kInvalidArgument for a step, node or entry point that is not there.
+/// These print to stdout. Errors: kInvalidArgument for a step, node or entry point that is not
+/// there.
 Status Explain(const schema::Artifact& artifact, const ViewOptions& options);
 Status ShowMemory(const schema::Artifact& artifact, const ViewOptions& options);
 
-/// Errors: kCheckFailed when the artifacts differ, as diff(1) has it; those of loading.
+/// Prints the differences to stdout. Errors: kCheckFailed when the artifacts differ, in analogy to
+/// the exit code of diff(1); those of loading.
 Status Diff(const std::string& path, const ViewOptions& options);
 
 }  // namespace aicf::tools

@@ -10,7 +10,7 @@
 namespace aicf::tools {
 namespace {
 
-/// Ids that are the same in every run, and no two prompts alike.
+/// A random prompt. All runs of the tool use the same prompts, but no two of a run are alike.
 std::vector<uint32_t> MadeUpPrompt(int64_t tokens, int64_t vocabulary, std::mt19937& random) {
   std::vector<uint32_t> ids;
   for (int64_t i = 0; i < tokens; ++i) {
@@ -19,9 +19,10 @@ std::vector<uint32_t> MadeUpPrompt(int64_t tokens, int64_t vocabulary, std::mt19
   return ids;
 }
 
-/// A prompt ends with drawing one token; a text begins after a prompt of one token, so that drawing
-/// each of its tokens takes one decode. A text at some depth begins with the token that its prompt
-/// ends with, which is not timed.
+/// The request of a test. A test of prompts draws one token, because reading a prompt ends with
+/// that. A text at depth 0 follows a prompt of one token, so that drawing each of its tokens takes
+/// one decode. At a greater depth the prompt has `depth` tokens, and one more token is asked for:
+/// the one that ends the prompt, which is not timed.
 GenerateRequest RequestOf(const BenchTest& test, const LanguageInfo& info, std::mt19937& random) {
   GenerateRequest request;
   const int64_t prompt = test.prompt > 0 ? test.prompt : std::max<int64_t>(1, test.depth);
@@ -31,8 +32,8 @@ GenerateRequest RequestOf(const BenchTest& test, const LanguageInfo& info, std::
   return request;
 }
 
-/// Steps until all prompts are in the cache. Their requests are new, so that each first run of a
-/// request that draws is the end of its prompt.
+/// Steps until the prompts of all requests are in the cache. That is so when prefills have drawn
+/// one token per request: a request's first token is drawn by the run that ends its prompt.
 Status ReachDepth(Generator& generator, int64_t requests) {
   for (int64_t begun = 0; begun < requests;) {
     AICF_ASSIGN_OR_RETURN(const StepReport step, generator.Step());

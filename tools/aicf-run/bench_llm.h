@@ -1,4 +1,4 @@
-/// Tokens per second of a language model: prompts, and text after an empty prompt.
+/// Tokens per second of a language model, for reading prompts and for generating text.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,17 @@
 
 namespace aicf::tools {
 
-/// One row: prompts of so many tokens, or texts of so many, by several requests at once.
+/// One row of the benchmark: either prompts or texts of a given length, with `batch` requests at
+/// once.
 struct BenchTest {
-  int64_t prompt = 0;  ///< 0: text
-  int64_t text = 0;    ///< 0: prompts
+  int64_t prompt = 0;  ///< tokens of each prompt; 0 in a test of texts
+  int64_t text = 0;    ///< tokens of each text; 0 in a test of prompts
   int64_t batch = 1;
-  int64_t depth = 0;  ///< tokens of each request that the cache holds before a text is timed
+  int64_t depth = 0;  ///< tokens of each request that are in the cache before its text is timed
 
-  /// "pp512", "tg128"; with more than one request "tg128 x8", behind others "tg128 @ d1024".
+  /// "pp512" or "tg128"; "tg128 x8" for more than one request, "tg128 @ d1024" for a depth.
   std::string Name() const;
-  /// All tokens of one measurement.
+  /// Tokens of all requests of one measurement.
   int64_t tokens() const { return (prompt + text) * batch; }
 };
 

@@ -46,7 +46,7 @@ using Cells = std::vector<std::string>;
 std::string MarkdownRow(const Cells& cells, const std::vector<size_t>& widths) {
   std::string out = "|";
   for (size_t c = 0; c < cells.size(); ++c) {
-    // The last two columns, test and rate, stand to the right, as numbers do.
+    // The last two columns, test and rate, are aligned to the right, as numbers are.
     const std::string pad(widths[c] - DisplayWidth(cells[c]), ' ');
     out +=
         c + 2 < cells.size() ? StrCat(" ", cells[c], pad, " |") : StrCat(" ", pad, cells[c], " |");

@@ -12,7 +12,7 @@ namespace aicf::tools {
 struct BenchReport {
   std::string model;  ///< its architecture
   uint64_t model_bytes = 0;
-  std::string parameters;  ///< as the model's own metadata say; empty: unknown
+  std::string parameters;  ///< parameter count from the model's metadata; empty: unknown
   std::string target, device;
   int threads = 0;  ///< CPU; 0 on CUDA
   std::vector<BenchRow> rows;
@@ -20,7 +20,7 @@ struct BenchReport {
 
 /// A table in Markdown, with the columns of llama-bench.
 std::string BenchText(const BenchReport& report);
-/// One object; what llama-bench has too is named as there.
+/// One JSON object. Members that llama-bench has as well have the same names.
 std::string BenchJson(const RunOptions& options, const BenchReport& report);
 
 }  // namespace aicf::tools

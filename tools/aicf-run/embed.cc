@@ -11,7 +11,7 @@
 namespace aicf::tools {
 namespace {
 
-/// Digits that give the same f32 when they are read.
+/// The values with as many digits as it takes to read the same f32 back.
 std::string Numbers(const std::vector<float>& values) {
   std::string out;
   for (const float v : values) {

@@ -9,8 +9,8 @@
 
 namespace aicf::tools {
 
-/// The vector on stdout, its elements apart by spaces; with --json one object. Options about how a
-/// text goes on are not read. Errors: those of Embedder; kUnsupported for --chat.
+/// Prints the vector to stdout, its elements separated by spaces, or one object with --json.
+/// Options about generating text are ignored. Errors: those of Embedder; kUnsupported for --chat.
 Status RunEmbed(std::shared_ptr<const Program> program, const RunOptions& options);
 
 }  // namespace aicf::tools

@@ -13,7 +13,7 @@
 namespace aicf::tools {
 namespace {
 
-/// Shown at once, also in a pipe.
+/// Prints and flushes, so that the text is shown at once even in a pipe.
 void PrintNow(std::string_view text) {
   Print(text);
   std::fflush(stdout);
@@ -42,7 +42,7 @@ GenerateRequest RequestFor(const GenerateOptions& o, std::vector<uint32_t> promp
   return request;
 }
 
-/// What is shown of a run's tokens: their text, or where there is no tokenizer their ids.
+/// What is shown of a run's tokens: their text, or their ids where there is no tokenizer.
 std::string Shown(const GenerateProgress& progress, bool has_tokenizer, bool* first) {
   if (has_tokenizer) return std::string(progress.text);
   std::string out;
@@ -53,16 +53,17 @@ std::string Shown(const GenerateProgress& progress, bool has_tokenizer, bool* fi
   return out;
 }
 
-/// A generator on a program whose loading began at `start`.
+/// Makes a generator on a program. `start` is when the loading of the program began.
 Result<OpenGenerator> OpenProgram(std::shared_ptr<const Program> program, const RunOptions& options,
                                   double start) {
   OpenGenerator open;
   open.program = std::move(program);
   GeneratorOptions wanted;
   wanted.session = options.session;
-  wanted.session.transfers = true;  // a Step reads its tokens in any case
+  wanted.session.transfers = true;  // every Step reads its tokens from the device anyway
   wanted.batch_invariant = options.generate.batch_invariant;
-  // Texts that are timed at some depth begin together, after all of their prompts.
+  // Texts that are timed at some depth have to begin together, so all prompts are read before the
+  // first decode.
   if (options.generate.mode == GenerateMode::kBench) wanted.prefills_in_a_row = 1 << 20;
   auto made = Generator::Create(open.program, wanted);
   if (!made.ok()) return made.status().WithContext(options.artifact);

@@ -112,7 +112,7 @@ bool GenerateFlags::Given(const std::string& flag) const {
   });
 }
 
-/// Flags that would change nothing are refused, so that none is ignored.
+/// Refuses flags that would have no effect, so that none is silently ignored.
 Status GenerateFlags::CheckTogether() const {
   const int prompts = Given("--prompt") + Given("--prompt-file") + Given("--tokens");
   if (prompts > 1) {

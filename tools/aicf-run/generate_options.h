@@ -13,7 +13,7 @@ namespace aicf::tools {
 /// What aicf-run does with a language model.
 enum class GenerateMode : unsigned char {
   kOff,
-  kText,   ///< goes on with a prompt
+  kText,   ///< generates text that continues a prompt
   kBench,  ///< --bench-llm
 };
 
@@ -22,8 +22,8 @@ struct GenerateOptions {
   bool batch_invariant = false;
 
   // kText
-  std::string prompt;            ///< the text itself, also where it came from a file
-  std::vector<uint32_t> tokens;  ///< the prompt as ids, instead
+  std::string prompt;            ///< the prompt's text, even if a file was named
+  std::vector<uint32_t> tokens;  ///< instead of `prompt`: its token ids
   bool chat = false;
   std::string system;
   bool special = false;
@@ -43,14 +43,14 @@ struct GenerateOptions {
   int repetitions = 5;
 };
 
-/// The flags as they were written.
+/// The flags' values as the user wrote them.
 class GenerateFlags {
  public:
   void AddTo(CommandLine& line);
-  /// Reads the prompt's file, too. Errors: kInvalidArgument for values out of range and for flags
-  /// that do not belong together; kIo.
+  /// Converts the flags and reads the prompt's file. Errors: kInvalidArgument for values out of
+  /// range and for flags that do not belong together; kIo.
   Status Convert(GenerateOptions* options) const;
-  /// The first of these flags that was given; empty: none.
+  /// The name of the first of these flags that was given; empty when there is none.
   std::string FirstGiven() const;
 
  private:

@@ -1,4 +1,4 @@
-/// What aicf-run says about text that it generated, beside the text.
+/// What aicf-run reports about a generated text, beside the text itself.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ struct GenerateReport {
   std::string device;
   MemoryReport memory;
 
-  /// Prompt tokens per second until the first token was there.
+  /// Prompt tokens over the time until the first generated token.
   double PromptTokensPerSecond() const;
   /// Milliseconds of each token after the first; 0 where there is none.
   double TokenMs() const;
-  /// All tokens over all of the time.
+  /// All generated tokens over the whole time.
   double TokensPerSecond() const;
 };
 
-/// Lines for stderr; with the ids first where `show_tokens`.
+/// Lines for stderr. With `show_tokens` the token ids come first.
 std::string GenerateText(const GenerateReport& report, bool show_tokens);
 /// One object: text, tokens, finish, and the same numbers.
 std::string GenerateJson(const RunOptions& options, const GenerateReport& report);

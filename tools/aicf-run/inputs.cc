@@ -13,7 +13,7 @@
 namespace aicf::tools {
 namespace {
 
-/// SplitMix64: the same numbers on every machine and standard library.
+/// The SplitMix64 generator, which gives the same numbers with every machine and standard library.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -30,7 +30,8 @@ class Random {
   uint64_t state_;
 };
 
-/// Integers stay small: they are mostly indices, lengths and token ids.
+/// How made-up values of the dtype are described. Integers are small, since they are mostly
+/// indices, lengths and token ids.
 std::string_view OriginOf(DType dtype) {
   if (IsFloat(dtype)) return "random in [-1, 1)";
   if (dtype == DType::kBool || IsStorageOnly(dtype)) return "random";
@@ -74,7 +75,8 @@ InputSource MakeUp(const TensorInfo& info, uint64_t seed) {
   return source;
 }
 
-/// Integers below 8 bits travel in bytes, which could hold more.
+/// Refuses values that do not fit an integer below 8 bits, since the bytes of a file could hold
+/// more.
 Status CheckRange(const TensorInfo& info, const NpyArray& array, const std::string& path) {
   if (!IsStorageOnly(info.dtype) || IsFloat(info.dtype)) return OkStatus();
   const auto [low, high] = RangeOf(info.dtype);
@@ -140,7 +142,8 @@ Result<EntryChoice> ChooseEntry(const Program& program, const std::string& name,
     return Error(Code::kInvalidArgument, "--entry: no entry point is named '", name,
                  "'; the artifact has ", Join(known, ", "));
   }
-  // Without a choice, a wrong shape is the input's own error.
+  // Where the program has only one shape, there is nothing to choose, and a wrong shape is reported
+  // as an error of the input.
   if (OneShapeOnly(program)) return WholeShapes(program, 0);
   std::vector<InputShape> shapes;
   for (const auto& [input, array] : arrays) {
@@ -149,7 +152,7 @@ Result<EntryChoice> ChooseEntry(const Program& program, const std::string& name,
   return program.Choose(shapes);
 }
 
-/// Whether a replay can give the output this shape.
+/// Whether the output can have this shape after a replay.
 bool MayHaveShape(const TensorInfo& info, Dims shape) {
   const int axis = info.dynamic_axis;
   if (axis >= 0 && shape.rank() == info.shape.rank() && shape[axis] <= info.shape[axis]) {

@@ -5,7 +5,7 @@
 namespace aicf::tools {
 namespace {
 
-/// Messages of the loader may or may not name the file; the user's line always does.
+/// Adds the file to a message that does not name it. The loader's messages may or may not do so.
 Status Named(const Status& status, const std::string& path) {
   return status.message().find(path) == std::string::npos ? status.WithContext(path) : status;
 }

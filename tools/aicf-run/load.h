@@ -1,4 +1,4 @@
-/// The artifact that aicf-run was given.
+/// Loading the artifact that aicf-run is given.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@ namespace aicf::tools {
 Result<std::shared_ptr<const Program>> LoadProgram(const std::string& path,
                                                    const RequiredSignature& signature);
 
-/// The same file with the sections that running does not read. Errors: also kBadArtifact when it
-/// is another file than the program's by now.
+/// Loads the same file with the optional sections, which running does not need. Errors: as
+/// LoadProgram; kBadArtifact when the file is no longer the one that `program` was loaded from.
 Result<std::shared_ptr<const schema::Artifact>> LoadWithOptional(const std::string& path,
                                                                  const RequiredSignature& signature,
                                                                  const Program& program);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kProfileIterations = 50;
 
-/// Output files, opened before the work so that a bad path is known at once.
+/// The output files. They are opened before the work, so that a bad path is reported at once.
 struct Outputs {
   std::optional<AtomicFile> profile;
   std::optional<AtomicFile> times;
@@ -63,7 +63,7 @@ Status Verdict(const Report& report) {
   return OkStatus();
 }
 
-/// First inference, then whatever must see its outputs.
+/// Runs the first inference and then everything that needs its outputs: checks and exports.
 Status FirstRun(Session& session, const RunOptions& options,
                 const std::vector<Reference>& references, Report* report) {
   AICF_RETURN_IF_ERROR(SetTensors(session, *report->selection));

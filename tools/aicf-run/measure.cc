@@ -6,14 +6,15 @@
 namespace aicf::tools {
 namespace {
 
-/// More replays than this tell nothing new about device time.
+/// At most this many replays are timed on the device; more would tell nothing new.
 constexpr size_t kMaxComputeSamples = 1000;
 
 struct OneRun {
   double start, returned, ready;
 };
 
-// A run's states begin as the first one's did, unless they shall go on; outside the measured time.
+// One run. Unless `keep_state` is set, the states are reset first, so that every run begins like
+// the first one; that is not part of the measured time.
 Result<OneRun> RunOnce(Session& session, bool keep_state) {
   if (!keep_state && !session.states().empty()) AICF_RETURN_IF_ERROR(session.ResetStates());
   OneRun run{NowMs(), 0, 0};

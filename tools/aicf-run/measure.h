@@ -11,10 +11,10 @@
 namespace aicf::tools {
 
 struct Measurement {
-  std::vector<double> latency;  ///< ms, in order: from the call of Run to outputs being ready
-  std::vector<double> enqueue;  ///< ms: until Run returned; CUDA only
+  std::vector<double> latency;  ///< ms from the call of Run until outputs are ready, in order
+  std::vector<double> enqueue;  ///< ms from the call of Run until it returned; CUDA only
   std::vector<double> compute;  ///< ms of device time, measured back to back afterwards; CUDA only
-  double wall_s = 0;            ///< of the latency loop
+  double wall_s = 0;            ///< duration of the loop that measured the latencies
 };
 
 /// Warms up, then replays until both the duration and the number of iterations are reached.

@@ -60,7 +60,7 @@ const std::vector<Spelling>& Spellings() {
   return spellings;
 }
 
-/// The flags as written.
+/// The flags' values as the user wrote them.
 struct Raw {
   std::string device, threads, max_operations, atol, rtol, rel, warm_up, duration, iterations,
       percentile, verify;
@@ -181,7 +181,7 @@ Status ParseVerify(const std::string& text, VerifyMode* mode) {
   return Error(Code::kInvalidArgument, "--verify: expected steps or golden, got '", text, "'");
 }
 
-/// The first of the flags that was given, with why it must not be.
+/// Refuses the first of the flags that was given; `why` says why it must not be.
 Status RefuseGiven(std::span<const std::pair<std::string_view, bool>> flags, std::string_view why) {
   for (const auto& [flag, given] : flags) {
     if (given) return Error(Code::kInvalidArgument, flag, why);
@@ -189,7 +189,7 @@ Status RefuseGiven(std::span<const std::pair<std::string_view, bool>> flags, std
   return OkStatus();
 }
 
-/// What a verification would leave undone.
+/// Refuses flags that a verification would ignore.
 Status CheckVerify(const RunOptions& o) {
   if (o.verify == VerifyMode::kOff) return OkStatus();
   const std::pair<std::string_view, bool> flags[] = {
@@ -212,7 +212,8 @@ Status CheckVerify(const RunOptions& o) {
                 "--load-inputs, --load-state and --entry");
 }
 
-/// Text comes from a prompt alone, and its times are its own.
+/// Refuses flags about running one entry point when text is generated: it comes from a prompt alone
+/// and is timed in its own way.
 Status CheckGenerate(const Raw& raw, const RunOptions& o) {
   if (o.generate.mode == GenerateMode::kOff) return OkStatus();
   const std::pair<std::string_view, bool> flags[] = {

@@ -16,14 +16,14 @@ namespace aicf::tools {
 /// What --verify compares.
 enum class VerifyMode : unsigned char {
   kOff,
-  kSteps,   ///< every step with the reference kernels on the same buffers
-  kGolden,  ///< the artifact's samples with a replay
+  kSteps,   ///< compares every step with the reference kernels on the same buffers
+  kGolden,  ///< compares a replay with the samples that the artifact carries
 };
 
 struct RunOptions {
   std::string artifact;
   RequiredSignature signature;
-  VerifyMode verify = VerifyMode::kOff;  ///< instead of a measurement
+  VerifyMode verify = VerifyMode::kOff;  ///< other than kOff: verifies instead of measuring
   bool verbose = false;
   std::string entry;  ///< entry point's name; empty: the one that serves the loaded inputs
   SessionOptions session;
@@ -32,7 +32,7 @@ struct RunOptions {
   std::vector<std::string> load_ref_outputs;  ///< the same
   std::vector<std::string> load_states;       ///< the same, for states
   std::string export_states;                  ///< directory; empty: none
-  bool keep_state = false;                    ///< runs go on from the states of the one before
+  bool keep_state = false;                    ///< each run continues from the previous one's states
   Tolerance tolerance;
   std::string export_output;  ///< directory; empty: none
 

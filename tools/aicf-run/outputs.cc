@@ -13,8 +13,8 @@
 namespace aicf::tools {
 namespace {
 
-/// A file name for a tensor name: slashes and control bytes replaced, length limited, not yet
-/// taken.
+/// A file name for a tensor that is not yet in `taken`. Slashes and control bytes are replaced, and
+/// the length is limited.
 std::string FileNameFor(const std::string& tensor, std::set<std::string>& taken) {
   std::string stem = tensor.substr(0, 200);
   for (char& c : stem) {
@@ -55,7 +55,7 @@ Result<std::vector<CheckResult>> CheckOutputs(Session& session,
 
 namespace {
 
-/// Tensors become files one by one, then a list of them.
+/// Writes tensors to files one by one, and at the end a list of them.
 class Exporter {
  public:
   explicit Exporter(const std::string& directory) : directory_(directory) {}

@@ -12,19 +12,20 @@ namespace aicf::tools {
 
 struct StepRow {
   uint32_t step = 0;
-  std::string kernel;  ///< what ran: the reference key for a CUDA plan on the CPU
+  std::string kernel;  ///< what ran; for a CUDA plan on the CPU the reference kernel's key
   std::vector<std::string> sources;
   std::string grid, block;  ///< "24x1x1"; empty on the CPU
   double ms = 0;
   double bytes = 0, flop = 0;
-  double roofline = -1;  ///< share of the device's limit that was reached; -1: unknown
+  double roofline = -1;  ///< share of the speed that bandwidth and arithmetic allow; -1: unknown
 };
 
-/// Profiles `iterations` replays. `on_cuda`: the session runs on the target itself.
+/// Profiles `iterations` replays. `on_cuda` says that the session runs on a GPU.
 Result<std::vector<StepRow>> ProfileSteps(Session& session, const Program& program, bool on_cuda,
                                           int iterations);
 
-/// The table, largest last column: source nodes. Ends with the sum beside the replay's time.
+/// The profile as a table. The widest column, the source nodes, is the last. The table ends with
+/// the sum of the steps' times beside the time of a whole replay.
 std::string ProfileTable(const std::vector<StepRow>& rows, double replay_ms);
 
 /// Chrome's trace event format, which Perfetto reads: the steps of one replay after each other.

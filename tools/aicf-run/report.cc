@@ -14,7 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Not getrusage: its maximum begins with what the process was before exec.
+// Reads the peak from /proc, because the maximum of getrusage includes what the process used before
+// exec.
 uint64_t PeakRssBytes() {
   std::ifstream status("/proc/self/status");
   for (std::string key; status >> key;) {

@@ -14,14 +14,14 @@ namespace aicf::tools {
 struct Report {
   const RunOptions* options = nullptr;
   const Program* program = nullptr;
-  std::vector<Dims> output_shapes;  ///< that the first run gave the outputs
+  std::vector<Dims> output_shapes;  ///< shapes of the outputs after the first run
   const Selection* selection = nullptr;
   std::string device;
   int threads = 0;  ///< CPU; 0 on CUDA
   bool on_cuda = false;
-  bool reference = false;  ///< a CUDA plan on the CPU's reference kernels
-  double load_ms = 0;      ///< read, verify, allocate, upload, capture
-  double first_ms = 0;     ///< first inference
+  bool reference = false;  ///< a CUDA plan runs on the CPU's reference kernels
+  double load_ms = 0;      ///< time to read, verify, allocate, upload and capture
+  double first_ms = 0;     ///< time of the first inference
   MemoryReport memory;
   std::vector<CheckResult> checks;
   Tolerance tolerance;

@@ -19,7 +19,8 @@
 namespace aicf::tools {
 namespace {
 
-/// The inputs as the entry point's buffers hold them: padding is zero, as in a fresh session.
+/// The inputs extended to the size of the entry point's buffers. The padding is zero, as in a new
+/// session.
 Result<std::vector<std::vector<std::byte>>> WholeInputs(const Program& program,
                                                         const Selection& selection) {
   std::vector<std::vector<std::byte>> whole;
@@ -37,7 +38,7 @@ Result<std::vector<std::vector<std::byte>>> WholeInputs(const Program& program,
   return whole;
 }
 
-/// Metas and states by their buffers.
+/// What metas and states hold at the start, each with the number of its buffer.
 std::vector<std::pair<uint32_t, std::vector<std::byte>>> StartOf(const Program& program,
                                                                  const Selection& selection) {
   const schema::Program& plan = program.artifact().program();
@@ -57,7 +58,8 @@ Status VerifyEveryStep(const RunOptions& options) {
                         LoadWithOptional(options.artifact, options.signature, *program));
   AICF_ASSIGN_OR_RETURN(Selection selection,
                         GatherInputs(*program, options.entry, options.load_inputs));
-  // Zeros would leave half of a recurrent step's arithmetic unseen.
+  // States are made up, because with zeros half of a recurrent step's arithmetic would have no
+  // effect.
   AICF_RETURN_IF_ERROR(GatherStates(*program, options.load_states, /*make_up=*/true, &selection));
   AICF_ASSIGN_OR_RETURN(const auto inputs, WholeInputs(*program, selection));
   VerifyOptions verify;
@@ -90,7 +92,7 @@ std::vector<Reference> ReferencesOf(const schema::GoldenSample& sample, const En
   return references;
 }
 
-/// Those that the sample leaves out are zero, as in a fresh session.
+/// Sets all metas to zero, so that those which the sample leaves out are as in a new session.
 Status ClearMetas(Session& session, const EntryInfo& entry) {
   for (const TensorInfo& meta : entry.metas) {
     const std::vector<std::byte> zeros(meta.bytes);

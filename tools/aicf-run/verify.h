@@ -1,4 +1,5 @@
-/// aicf-run --verify: kernels against the reference kernels, or the artifact's own samples.
+/// aicf-run --verify: checks kernels against the reference kernels, or outputs against the samples
+/// that the artifact carries.
 #pragma once
 
 #include "base/status.h"

@@ -19,7 +19,8 @@ std::string SourcesOf(const Program& program, uint32_t step) {
   return Escape(Join(PlanOf(program).steps[step].sources, ", "));
 }
 
-/// Failed first, then by what the step adds to the error, relative to its norm.
+/// At most `most` steps, the worst first: failed ones, then those that add the largest error
+/// relative to the norm of their results.
 std::vector<const StepCheck*> ByError(const StepsReport& report, size_t most) {
   std::vector<const StepCheck*> steps;
   for (const StepCheck& s : report.steps) steps.push_back(&s);
@@ -107,7 +108,8 @@ std::string PinLine(const RunOptions& options, const Program& program, const Ste
                 " -o pinned.aicf\n");
 }
 
-/// Where nothing is wrong but products are rounded: the step that pays most for it.
+/// For a report without failures: of the steps whose math mode rounds the operands of products, the
+/// one with the largest error. Empty if there is none.
 std::string MathLine(const RunOptions& options, const Program& program, const StepsReport& report) {
   const StepCheck* most = nullptr;
   for (const StepCheck& s : report.steps) {

@@ -32,7 +32,7 @@ std::string SamplesText(const RunOptions& options, const Program& program,
 std::string SamplesJson(const RunOptions& options, const Program& program,
                         const std::string& device, const std::vector<SampleCheck>& samples);
 
-/// "step 12 (cuda.gemm.tile; node_product)", names escaped.
+/// A step's name for people: "step 12 (cuda.gemm.tile; node_product)". Names are escaped.
 std::string StepName(const Program& program, uint32_t step);
 
 }  // namespace aicf::tools

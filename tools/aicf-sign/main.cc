@@ -1,4 +1,4 @@
-/// aicf-sign: key pairs, and signatures of artifacts that exist.
+/// aicf-sign: makes key pairs, and signs existing artifacts.
 #include <sys/stat.h>
 
 #include <optional>
@@ -34,7 +34,7 @@ struct Options {
   bool force = false;
 };
 
-/// Nobody else can read what is written while one exists.
+/// While an object of this class exists, files that are created are readable by their owner only.
 class OnlyForOwner {
  public:
   OnlyForOwner() : before_(umask(077)) {}
@@ -46,7 +46,7 @@ class OnlyForOwner {
   mode_t before_;
 };
 
-/// Never over an existing key, which nobody can make again.
+/// Makes a key pair. An existing key file is never overwritten, since nobody could make it again.
 Status MakeKeys(const Options& options) {
   AICF_ASSIGN_OR_RETURN(AtomicFile public_file,
                         AtomicFile::Create(options.public_key, Existing::kRefuse));
@@ -66,7 +66,7 @@ Status SignArtifact(const Options& options) {
   const Existing existing = options.force ? Existing::kReplace : Existing::kRefuse;
   AICF_ASSIGN_OR_RETURN(const schema::SecretKey key, ReadSecretKey(options.key));
   AICF_ASSIGN_OR_RETURN(AtomicFile output, AtomicFile::Create(options.output, existing));
-  // Verified first: a signature says that somebody stands up for the file.
+  // The artifact is verified first, since a signature says that somebody vouches for it.
   auto artifact = schema::Artifact::Load(options.artifact, /*with_optional=*/true);
   if (!artifact.ok()) return artifact.status().WithContext(options.artifact);
   AICF_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, schema::Sign(**artifact, key));

@@ -23,7 +23,7 @@ void Tell(std::string_view text) {
   _exit(ExitCode(Code::kResource));
 }
 
-// Before the initialisers of other files, which allocate.
+// Priority 101 makes it run before the static initialisers of other files, which allocate memory.
 [[gnu::constructor(101)]] void Install() { std::set_new_handler(OnFailedAllocation); }
 
 }  // namespace

@@ -22,23 +22,25 @@ namespace aicf::tools {
 namespace {
 
 constexpr std::string_view kTemporarySuffix = ".aicf-tmp";
-/// A file name has at most 255 bytes; the rest is for process id, number and suffix.
+/// Bytes of the output's name that go into the temporary's name. A file name has at most 255 bytes;
+/// the rest is for process id, number and suffix.
 constexpr size_t kMaxStem = 200;
 
-/// How a temporary's name starts; with the suffix it is recognised as one.
+/// The start of a temporary's name. Its leading dot and the suffix are what SweepStale recognises.
 std::string TemporaryPrefix(const std::string& name) {
   return "." + name.substr(0, kMaxStem) + ".";
 }
 
-/// What no other writer has in its file's name, wherever it runs.
+/// A number that no other writer uses in its file's name, even one on another machine that shares
+/// the directory.
 uint64_t UniqueNumber() {
   uint64_t number = 0;
   if (getrandom(&number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
   return static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
 }
 
-/// Removes what killed writers left in the directory, of whatever output. A live writer holds a
-/// lock on its file.
+/// Removes the temporaries of any output that killed writers left in the directory. A writer that
+/// is still alive holds a lock on its file, so that file is kept.
 void SweepStale(int directory) {
   const int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* listing = fd < 0 ? nullptr : fdopendir(fd);
@@ -70,7 +72,8 @@ std::string FollowLinks(const std::string& path) {
   return out;
 }
 
-/// rename that refuses an existing target; file systems without the flag get a hard link instead.
+/// A rename that fails if the target exists. File systems without RENAME_NOREPLACE get a hard link
+/// under the new name instead, after which the old name is removed.
 int RenameNew(int directory, const char* from, const char* to) {
   if (renameat2(directory, from, directory, to, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return -1;
@@ -115,7 +118,8 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path, Existing existing
 Status AtomicFile::OpenTemporary() {
   for (int attempt = 0; attempt < 100; ++attempt) {
     temporary_ = StrCat(TemporaryPrefix(name_), getpid(), "-", UniqueNumber(), kTemporarySuffix);
-    // Known before it is there, so that a signal never comes in between. Its name is no other's.
+    // The name is remembered before the file exists, so that a signal at any moment removes the
+    // file. That is safe because no other file has this name.
     slot_ = RememberTemporary(directory_, temporary_);
     file_ = Uninterrupted([&] {
       return openat(directory_, temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -125,7 +129,8 @@ Status AtomicFile::OpenTemporary() {
       if (errno == EEXIST) continue;
       return Fail("cannot create a file in the output directory");
     }
-    // File systems without locks keep it, since a sweeper removes only what it has locked.
+    // Failure is harmless: on a file system without locks a sweeper cannot lock the file either,
+    // and it removes only what it has locked.
     (void)Uninterrupted([&] { return flock(file_, LOCK_EX); });
     // A sweeper may have removed the file between its creation and the lock.
     struct stat info = {};
@@ -174,7 +179,8 @@ Status AtomicFile::Commit() {
                           : RenameNew(directory_, temporary_.c_str(), name_.c_str());
   if (renamed != 0) return Fail("rename");
   ForgetTemporary(std::exchange(slot_, -1));
-  // Interrupted, it has closed the file all the same, and nothing was left to be written.
+  // EINTR is no error here: close() has closed the file all the same, and fsync() has already
+  // written everything.
   const int closed = close(std::exchange(file_, -1));
   if (closed != 0 && errno != EINTR) return Fail("close");
   const int synced = Uninterrupted([&] { return fsync(directory_); });

@@ -12,7 +12,8 @@
 namespace aicf::tools {
 namespace {
 
-/// Element `i` of either kind, comparable exactly: integers keep their 64 bits.
+/// An element, either a float or an integer. Integers keep all of their 64 bits, so that they are
+/// compared exactly.
 struct Number {
   double value = 0;
   __int128 integer = 0;
@@ -78,7 +79,8 @@ int64_t ElementsOf(const TensorView& tensor) {
   return static_cast<int64_t>(tensor.bytes.size()) / DTypeBytes(tensor.dtype);
 }
 
-/// The tensors' difference and the expected one as vectors; an error without a number is infinite.
+/// Sums up the Euclidean norms of the difference and of the expected tensor. Where a NaN or an
+/// infinity is matched by another value, the error is infinite.
 class Norms {
  public:
   void Add(double error, double magnitude) {

@@ -41,11 +41,12 @@ struct Comparison {
   double max_rel_error = 0;     ///< largest |got - expected| / |expected| where that is not zero
   double relative_l2 = 0;       ///< |got - expected| / |expected|, Euclidean norms of the tensors
   int64_t worst = -1;           ///< flat index of the largest error; -1 when all are equal
-  double got = 0, expected = 0;  ///< there
+  double got = 0, expected = 0;  ///< the elements at `worst`
 };
 
-/// NaN equals NaN, and infinities equal themselves. Integers beyond 2^53 never count as equal
-/// unless they are. REQUIRES: both hold the same number of elements.
+/// NaN equals NaN, and an infinity equals itself. Integers are compared exactly, so that two of
+/// them beyond 2^53 are never equal only because they round to the same double. REQUIRES: both hold
+/// the same number of elements.
 Comparison Compare(const TensorView& got, const TensorView& expected, const Tolerance& tolerance);
 
 /// Element `i`; integers above 2^53 lose bits.

@@ -20,13 +20,15 @@ using schema::DecisionLines;
 
 inline constexpr double kNoCost = -1;
 
-/// The decisions section; a decision about a step that names no node gets the step's source nodes.
+/// Parses the decisions section. Where a decision about a step names no node, it gets the source
+/// nodes that the step has in `program`.
 DecisionLines ReadDecisions(std::string_view lines, const schema::Program& program);
 
 /// The names between double quotes of a choice: "weights of Conv \"a\"" holds "a".
 std::vector<std::string> QuotedNames(std::string_view text);
 
-/// Whether the decision was made for the entry point, or for a program that has one only.
+/// Whether the decision concerns the entry point: it was made for it, or it names no entry point
+/// because the program has only one.
 bool MadeFor(const Decision& decision, std::string_view entry);
 
 /// Whether the decision speaks of the step: it names the step's number or one of its source nodes.
@@ -36,12 +38,12 @@ bool Concerns(const Decision& decision, uint32_t index, const schema::Step& step
 /// us predicted". Empty without a cost.
 std::string CostText(double cost_us, double measured_us);
 
-/// "not a, b: why", one line for neighbours that were refused alike; a legal alternative has its
-/// cost in place of a refusal.
+/// Lines such as "not a, b: why". Consecutive alternatives that were refused for the same reason
+/// share a line; a legal alternative has its cost in place of a refusal.
 std::vector<std::string> AlternativeLines(const std::vector<Alternative>& alternatives);
 
 /// Decisions as indented text: subject, choice with reason and cost, every alternative with its
-/// refusal or cost. Neighbours that differ in their subject only share one explanation.
+/// refusal or cost. Consecutive decisions that differ only in their subject share one explanation.
 std::string DecisionListText(const std::vector<const Decision*>& decisions,
                              std::string_view indent);
 

@@ -1,5 +1,5 @@
-/// Reading whole files, and writing them so that a reader sees the old file or the new one, never a
-/// part.
+/// Reading whole files, and writing them so that a reader sees either the old file or the new one,
+/// never a partial one.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,13 @@ enum class Existing : unsigned char {
   kReplace,  ///< an existing output is replaced whole
 };
 
-/// One output on its way: a temporary file in the output's directory until Commit renames it.
+/// An output that is being written: a temporary file in the output's directory until Commit renames
+/// it.
 ///
-/// Create does everything that can be refused (directory absent or read-only, output exists), so
-/// that a tool learns it before hours of work. The destructor and the signals of process.h remove
-/// the temporary file; what a killed process left is removed by the next Create in the same
-/// directory. A symbolic link as output is followed.
+/// Create checks everything that can be refused (directory absent or read-only, output exists), so
+/// that a tool fails before hours of work instead of after them. The destructor and the signal
+/// handlers of process.h remove the temporary file; the next Create in the same directory removes
+/// what a killed process left. If the output is a symbolic link, its target is replaced.
 class AtomicFile {
  public:
   /// Errors: kIo naming path and cause.

@@ -17,8 +17,9 @@ std::string Version(std::string_view name) {
                 schema::kFormatMinor, ")");
 }
 
-/// The arguments in our spelling, last one first, as CLI11 takes them. A flag whose spelling of
-/// ours is empty names a positional argument: "--loadEngine=F" and "--loadEngine F" become "F".
+/// The arguments with trtexec's flags replaced by aicf's. The order is reversed, as CLI11 expects
+/// it. Where Spelling::ours is empty the flag's value is a positional argument: "--loadEngine=F"
+/// and "--loadEngine F" become "F".
 std::vector<std::string> Respell(const std::vector<std::string>& args,
                                  const std::vector<Spelling>& spellings) {
   std::vector<std::string> out;
@@ -63,7 +64,8 @@ std::string HelpText(const CLI::App& app) {
   return text;
 }
 
-/// CLI11 reports a stray argument without saying what it might have meant.
+/// The error about an argument that no flag takes. CLI11's own does not suggest the flag that may
+/// have been meant.
 Status Unexpected(const CLI::App& app, const std::string& arg) {
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options()) {
@@ -90,7 +92,8 @@ CommandLine::CommandLine(std::string_view name, std::string_view description)
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.formatter(std::make_shared<HelpFormatter>());
   app.get_formatter()->column_width(36);
-  // Strays are collected and reported by Unexpected, which can suggest a flag.
+  // Arguments that no flag takes are collected instead of refused, so that Unexpected can report
+  // them and suggest a flag.
   app.allow_extras();
 }
 
@@ -221,7 +224,7 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
   for (const std::string& candidate : candidates) {
     const size_t longer = std::max(word.size(), candidate.size());
     const size_t shorter = std::min(word.size(), candidate.size());
-    if (longer - shorter >= best_distance) continue;  // at least so many letters are more
+    if (longer - shorter >= best_distance) continue;  // the distance is at least this difference
     const size_t distance = EditDistance(word, candidate);
     if (distance < best_distance) {
       best_distance = distance;

@@ -16,8 +16,8 @@
 
 namespace aicf::tools {
 
-/// A flag of trtexec and ours with the same meaning: {"--loadInputs", "--load-inputs"}. `ours`
-/// empty: the flag's value is our positional argument.
+/// A flag of trtexec and the flag of aicf with the same meaning: {"--loadInputs", "--load-inputs"}.
+/// If `ours` is empty, the flag's value becomes the positional argument.
 struct Spelling {
   std::string_view theirs;
   std::string_view ours;
@@ -27,15 +27,15 @@ struct CommandLine {
   CLI::App app;
   explicit CommandLine(std::string_view name, std::string_view description);
 
-  /// A flag with one value; given twice it is an error. `text`: "VALUE  what it does".
+  /// Adds a flag with one value; giving it twice is an error. `text` is "VALUE  what it does".
   CLI::Option* AddValue(const std::string& flags, std::string& value, const std::string& text);
-  /// The same for a flag that may repeat.
+  /// Like AddValue, for a flag that may be given several times.
   CLI::Option* AddList(const std::string& flags, std::vector<std::string>& values,
                        const std::string& text);
-  /// A flag that may have a value, after '=' only: "true" without one. `text`: "[=VALUE]  what it
-  /// does".
+  /// Adds a flag whose value is optional and can only follow '='. Without one, `value` becomes
+  /// "true". `text` is "[=VALUE]  what it does".
   CLI::Option* AddSwitch(const std::string& flags, std::string& value, const std::string& text);
-  /// --help and --version were answered, or the arguments were read (then `run` is set).
+  /// Answers --help and --version, which leaves `run` false, or reads the arguments and sets `run`.
   /// Errors: kInvalidArgument naming the argument, with the nearest known flag.
   Status Parse(const std::vector<std::string>& args, const std::vector<Spelling>& spellings,
                bool* run);
@@ -45,13 +45,15 @@ struct CommandLine {
 Result<int64_t> ParseInt(std::string_view flag, std::string_view text, int64_t min, int64_t max);
 Result<double> ParseReal(std::string_view flag, std::string_view text, double min, double max);
 
-/// "name:1x3x48x320"; the last colon separates; "name:" is a scalar. Items repeat or are separated
-/// by commas. A name twice is an error.
+/// Reads items such as "name:1x3x48x320", where the last colon ends the name; "name:" is a scalar.
+/// Several items are separated by commas or given by repeating the flag. Giving a name twice is an
+/// error.
 Result<std::map<std::string, Dims, std::less<>>> ParseShapes(std::string_view flag,
                                                              const std::vector<std::string>& items);
 
-/// "name:file.npy"; the first colon whose left side is a known name separates, else the last one,
-/// so that names and paths may both hold colons. A name twice is an error; unknown names are too.
+/// Reads items such as "name:file.npy". Names and paths may both hold colons, so the name is the
+/// longest of the `known` names that the item starts with, followed by a colon. Unknown names and
+/// names that are given twice are errors.
 Result<std::map<std::string, std::string, std::less<>>> ParseNamedFiles(
     std::string_view flag, const std::vector<std::string>& items,
     const std::vector<std::string>& known);

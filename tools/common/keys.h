@@ -1,4 +1,4 @@
-/// Key files of signatures, and the flag that asks for one.
+/// Reading the key files of signatures, and the flag that makes a signature mandatory.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,19 @@
 
 namespace aicf::tools {
 
-/// --require-signature=FILE, which all tools that read artifacts have.
+/// The flag --require-signature=FILE, which every tool that reads artifacts has.
 class RequiredSignature {
  public:
   CLI::Option* AddTo(CommandLine& line);
-  /// Reads the file, if the flag was given; an empty name is an error and no absence. Errors: kIo;
-  /// kInvalidArgument when it holds no key. REQUIRES: the command line is parsed and still there.
+  /// Reads the file if the flag was given. An empty file name is an error; it does not count as
+  /// leaving the flag out. Errors: kIo; kInvalidArgument when the file holds no key.
+  /// REQUIRES: the command line has been parsed and still exists.
   Status Read();
 
   bool given() const { return keys_.has_value(); }
-  /// For Artifact::Load; null without the flag.
+  /// The keys as Artifact::Load takes them; null without the flag.
   const schema::TrustedKeys* keys() const { return keys_ ? &*keys_ : nullptr; }
-  /// For LoadOptions.
+  /// The file's text as LoadOptions takes it; nullopt without the flag.
   const std::optional<std::string>& pem() const { return pem_; }
 
  private:

@@ -36,7 +36,7 @@ class Reader {
     if (programs_.empty()) return in.AtEnd() ? OkStatus() : in.Fail("\"lowered\"");
     if (in.Accept("%")) return Buffer(in);
     if (in.Accept("step")) return Step(in);
-    return OkStatus();  // inputs, outputs, loops: the plan says them too
+    return OkStatus();  // lines about inputs, outputs and loops: the plan has these as well
   }
 
   Status Buffer(Scanner& in) {
@@ -102,7 +102,7 @@ class Reader {
     return OkStatus();
   }
 
-  std::string entry_;  // of the program that comes next
+  std::string entry_;  // entry point of the program that comes next
   std::vector<RecordedProgram> programs_;
 };
 

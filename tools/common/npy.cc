@@ -12,7 +12,7 @@ namespace aicf::tools {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-/// NumPy itself stops at 10,000 characters unless told otherwise.
+/// Longest header that is read. NumPy itself stops at 10,000 characters unless told otherwise.
 constexpr uint64_t kMaxHeaderBytes = 65536;
 
 struct TypeCode {

@@ -1,5 +1,5 @@
-/// NumPy's .npy files, versions 1 to 3. What NumPy lacks travels in a type of the same width, see
-/// NpyDType.
+/// NumPy's .npy files, versions 1 to 3. Element types that NumPy lacks are stored in one of the
+/// same width (see NpyDType).
 #pragma once
 
 #include <cstddef>
@@ -29,9 +29,9 @@ Result<NpyArray> ParseNpy(std::span<const std::byte> bytes);
 /// Reads and parses a file. Errors: kIo as well; every message names the path.
 Result<NpyArray> ReadNpy(const std::string& path);
 
-/// The dtype that holds elements of `dtype` in a file: itself where NumPy has it; u16 with the bits of
-/// bf16; u8 with the codes of float8 and float4, one each; i8 or u8 with the values of integers below 8
-/// bits.
+/// The dtype in which a file stores elements of `dtype`: the same one where NumPy has it, u16 with
+/// the bits of bf16, u8 with one code of float8 or float4 per byte, and i8 or u8 with the value of
+/// an integer below 8 bits.
 DType NpyDType(DType dtype);
 
 /// A version 1 file. REQUIRES: data.size() == ElementCount(shape) * DTypeBytes(dtype).

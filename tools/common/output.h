@@ -1,4 +1,4 @@
-/// An output as the last replay left it.
+/// Copies an output of the last replay out of the session.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-/// What every tool does around its work: standard streams, signals, exceptions, the one error line
-/// and the exit code (docs/errors.md).
+/// What all tools have in common around their actual work: standard streams, signals, exceptions,
+/// the one error line and the exit code (docs/errors.md).
 #pragma once
 
 #include <string>
@@ -29,9 +29,9 @@ void Print(std::string_view text);
 /// Writes one escaped line to stderr.
 void PrintError(std::string_view line);
 
-/// While one exists, the first SIGINT or SIGTERM is only noted, so that long work can end early and
-/// keep what it has; the destructor then ends the process as the signal would have. A second signal
-/// ends it at once. At most one at a time.
+/// While an object of this class exists, the first SIGINT or SIGTERM is only noted, so that long
+/// work can end early and keep what it has. The destructor then ends the process as the signal
+/// would have done. A second signal ends it at once. At most one object may exist at a time.
 class DeferSignals {
  public:
   DeferSignals();
@@ -47,7 +47,8 @@ class DeferSignals {
 /// signal).
 int RememberTemporary(int directory, std::string_view name);
 void ForgetTemporary(int slot);
-/// Removes all of them, for who is about to end the process. Async-signal-safe.
+/// Removes all remembered temporary files; for code that is about to end the process.
+/// Async-signal-safe.
 void RemoveTemporaries();
 
 }  // namespace aicf::tools

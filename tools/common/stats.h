@@ -19,7 +19,8 @@ class Samples {
   double mean() const { return sum_ / static_cast<double>(sorted_.size()); }
   double median() const;
   double sum() const { return sum_; }
-  /// Nearest rank: the smallest sample that `percent` of all samples do not exceed.
+  /// The percentile by nearest rank: the smallest sample that at least `percent` % of all samples
+  /// do not exceed.
   double Percentile(double percent) const;
 
  private:

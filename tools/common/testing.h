@@ -1,4 +1,4 @@
-/// Test support: tensors of values that a test holds.
+/// Test support: views of values that a test holds as tensors.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace aicf::tools::testing {
 
-/// The values as a tensor's bytes; they have to outlive it.
+/// The values seen as a tensor. They have to outlive the view.
 template <class T>
 TensorView ViewOf(DType dtype, const std::vector<T>& values) {
   return {dtype, std::as_bytes(std::span(values))};

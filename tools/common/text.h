@@ -12,14 +12,14 @@ namespace aicf::tools {
 /// \t), so that a name from a file can neither move the cursor nor forge a line of a log.
 std::string Escape(std::string_view text);
 
-/// A line for stderr is abridged to this many bytes: enough for a list of a hundred gaps.
+/// Lines for stderr are abridged to this many bytes, which is enough for a list of a hundred gaps.
 inline constexpr size_t kLongestLine = 16'000;
 
 /// "1.50 MiB"; bytes below 1 KiB are exact.
 std::string FormatBytes(uint64_t bytes);
 /// Four significant digits without exponent: "0.01234", "12.34", "1234".
 std::string FormatNumber(double value);
-/// Keeps the end of a long list readable: at most `width` columns, "..." in place of the rest.
+/// The text cut to at most `width` columns, with "..." in place of the rest.
 std::string Shorten(std::string_view text, size_t width);
 /// The pieces with `separator` between them.
 std::string Join(const std::vector<std::string>& pieces, std::string_view separator);
@@ -31,8 +31,8 @@ std::vector<std::string> Split(std::string_view text, char separator);
 /// "  key       value" and a newline; values of keys shorter than `width` stand in one column.
 std::string KeyLine(size_t width, std::string_view key, std::string_view value);
 
-/// Columns to the first terminal cell they need, cells escaped by the caller. The last column is
-/// not padded, so that lines have no trailing blanks.
+/// A table with aligned columns, each as wide as its widest cell. The caller escapes the cells.
+/// Trailing blanks of a line are dropped.
 class Table {
  public:
   enum class Align : unsigned char { kLeft, kRight };

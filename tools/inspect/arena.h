@@ -1,4 +1,4 @@
-/// What lies where in the arena, and when: as a chart in text, and as data.
+/// Which buffers lie where in the arena at which step, as a chart in text and as data.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace aicf::tools {
 
 struct ChartStyle {
   size_t width = 100;  ///< columns of the whole chart; at least 40 are used
-  size_t rows = 16;    ///< of the arena's picture
-  bool ascii = false;  ///< no character beyond ASCII
-  size_t listed = 12;  ///< largest buffers and workspaces, each with a letter; at most 26
+  size_t rows = 16;    ///< lines of the arena's picture
+  bool ascii = false;  ///< use ASCII characters only
+  size_t listed = 12;  ///< how many buffers and workspaces, largest first, get a letter; at most 26
 };
 
 /// One entry point's arena.
 struct ArenaView {
   std::vector<schema::Lifetime> lifetimes;
-  std::vector<uint64_t> live;  ///< bytes at each step, and after the last one
-  uint64_t peak_bytes = 0;     ///< == the lower bound of the entry point
-  size_t peak = 0;             ///< position in `live`
+  std::vector<uint64_t> live;  ///< bytes that are live at each step, and after the last one
+  uint64_t peak_bytes = 0;     ///< largest of `live`: the lower bound of the arena's size
+  size_t peak = 0;             ///< position of the largest in `live`
 };
 
 /// REQUIRES: a verified program, `entry` an entry point of it.

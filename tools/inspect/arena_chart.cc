@@ -1,4 +1,5 @@
-// The chart's cells. A cell covers some steps and some bytes; it shows what takes most of it.
+// Draws the arena as a chart of cells. A cell covers some steps and some bytes, and shows the item
+// that takes most of it.
 #include <algorithm>
 #include <numeric>
 
@@ -14,7 +15,7 @@ constexpr size_t kMargin = 12;  // "  12.34 MiB " in front of the cells
 
 struct Marks {
   std::string free, other;
-  std::vector<std::string> levels;  // of the bytes live, from none to the peak
+  std::vector<std::string> levels;  // bars for the number of live bytes, from none to the peak
 };
 
 Marks MarksOf(bool ascii) {
@@ -22,7 +23,8 @@ Marks MarksOf(bool ascii) {
   return {"·", "░", {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}};
 }
 
-// Largest first; of equal ones the one that is there first, then the lower one.
+// Indices of the items, the largest first. Of items of equal size, the one that lives earlier comes
+// first, then the one at the lower offset. Items without bytes are left out.
 std::vector<size_t> BySize(const std::vector<Lifetime>& items) {
   std::vector<size_t> order(items.size());
   std::iota(order.begin(), order.end(), 0);
@@ -50,13 +52,14 @@ class Chart {
     per_column_ = (moments + room - 1) / room;
     columns_ = (moments + per_column_ - 1) / per_column_;
     repeat_ = std::clamp<size_t>(room / columns_, 1, 8);
-    // What has no bytes has an offset, too, but takes nothing there.
+    // Items without bytes are not in order_. They have an offset too, but must not add to the
+    // height.
     for (const size_t i : order_) {
       const Lifetime& item = view.lifetimes[i];
       height_ = std::max(height_, item.offset + item.bytes);
     }
     const uint64_t rows = std::max<uint64_t>(style.rows, 1);
-    // Everything begins at a multiple of the alignment: so do the rows.
+    // All items begin at multiples of the alignment, so rows do as well.
     constexpr uint64_t kAlign = schema::kBufferAlignment;
     per_row_ = std::max((height_ / rows + kAlign - 1) / kAlign * kAlign, kAlign);
     rows_ = static_cast<size_t>((height_ + per_row_ - 1) / per_row_);
@@ -86,8 +89,8 @@ class Chart {
                         "; the last column is after the last step\n\n");
   }
 
-  // What of each cell every item takes, in bytes x steps; the largest share wins, the first of
-  // equals.
+  // Finds for each cell the item with the largest share of it, measured in bytes x steps. Of equal
+  // shares the first one wins.
   void Fill() {
     best_.assign(columns_ * rows_, {0, view_.lifetimes.size()});
     for (size_t rank = 0; rank < order_.size(); ++rank) {
@@ -142,7 +145,7 @@ class Chart {
     return out;
   }
 
-  // Numbers of the first step of a column, as far apart as they need.
+  // The axis: numbers of the columns' first steps, leaving out those that would not fit.
   std::string Axis() const {
     if (rows_ == 0) return "";
     std::string out;
@@ -193,7 +196,8 @@ class Chart {
     return out;
   }
 
-  // Of what the caller sees in it, where he sees any of it.
+  // The role of the one among the item's buffers that the caller sees, such as an input or an
+  // output; the role of temporaries if he sees none of them.
   std::string RoleOf(const Lifetime& item) const {
     std::string role;
     for (uint32_t b : item.buffers) {
@@ -204,7 +208,7 @@ class Chart {
     return role;
   }
 
-  // What overwrites it in place.
+  // The names of the buffers that overwrite the item's first buffer in place.
   std::string InPlace(const Lifetime& item) const {
     std::string out;
     for (size_t i = 1; i < item.buffers.size(); ++i) {
@@ -215,7 +219,7 @@ class Chart {
 
   struct Cell {
     double share;
-    size_t rank;  // in order_; its size: nothing
+    size_t rank;  // position in order_; order_.size() stands for a free cell
   };
 
   const schema::Program& p_;

@@ -10,8 +10,8 @@
 namespace aicf::tools {
 namespace {
 
-// A refusal that names a step says the same when the step has another number; older artifacts have
-// such refusals.
+// The text without the numbers of steps. Refusals of older artifacts name steps by number, and two
+// of them say the same even if the step has another number.
 std::string WithoutStepNumbers(const std::string& text) {
   constexpr std::string_view kStep = "step ";
   std::string out;
@@ -23,11 +23,12 @@ std::string WithoutStepNumbers(const std::string& text) {
   return out;
 }
 
-// What may be paired: decisions of one kind about the same nodes, so that a node that was a view in
-// one program and a copy in the other is one difference.
+// Decisions may be paired if their keys are equal, that is, if they are of one kind and about the
+// same nodes. So a node that is a view in one program and a copy in the other is one difference.
 std::string KeyOf(const Decision& d) {
   constexpr char kEnd = '\0';
-  // A step may have several outputs, and what names no node is told apart by its text.
+  // Nodes do not suffice for in-place decisions, since a step may have several outputs, nor for
+  // decisions that name no node, which only their subject's text tells apart.
   if (d.kind == DecisionKind::kInPlace || d.subject.nodes.empty()) return QuestionOf(d);
   std::string key = StrCat(d.IsEdge() ? "edge" : KindName(d.kind), kEnd, d.subject.entry, kEnd);
   for (const std::string& n : d.subject.nodes) key += n + kEnd;
@@ -65,7 +66,7 @@ class Matcher {
       });
       Pair(group.first, group.second,
            [&](size_t i, size_t j) { return QuestionOf(a_[i]) == QuestionOf(b_[j]); });
-      // Another version's words for the same thing.
+      // If one is left on each side, they are about the same thing in the words of two versions.
       if (group.first.size() == 1 && group.second.size() == 1) {
         Pair(group.first, group.second,
              [&](size_t i, size_t j) { return a_[i].pass == b_[j].pass; });
@@ -78,7 +79,7 @@ class Matcher {
   }
 
  private:
-  // Takes the pairs out of both lists.
+  // Judges the pairs that match, and removes them from both lists.
   template <class Match>
   void Pair(Positions& left, Positions& right, Match match) {
     Positions rest;
@@ -178,13 +179,14 @@ struct SectionWord {
   const char* word;
 };
 
-// What the decisions do not speak of.
+// Sections with data that no decision is about.
 constexpr SectionWord kData[] = {
     {schema::SectionKind::kWeights, "hash of the weights"},
     {schema::SectionKind::kGolden, "hash of the golden samples"},
     {schema::SectionKind::kLanguage, "hash of the tokenizer and its numbers"},
 };
-// What follows from them; worth a line only where they do not differ.
+// Sections that follow from the decisions. They are only compared if no other difference was found,
+// which would explain theirs.
 constexpr SectionWord kDerived[] = {
     {schema::SectionKind::kProgram, "hash of the program"},
     {schema::SectionKind::kImages, "hash of the device code"},

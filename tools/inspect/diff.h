@@ -1,9 +1,10 @@
 /// What two artifacts decided differently.
 ///
 /// Decisions are matched by what they are about, not by their position or their step's number,
-/// which shift: kind (fusions of any kind are one), entry point, source nodes and the consumer's
-/// source nodes; of several about the same, by their identity (schema/decision.h), then by pass,
-/// then by order.
+/// which shift from one artifact to the other. They are about the same if they agree in kind
+/// (fusions of any kind count as one), entry point, source nodes and the consumer's source nodes.
+/// Several about the same are matched by their identity (schema/decision.h), then by pass, then by
+/// order.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +23,18 @@ struct HeaderDifference {
   std::string a, b;  ///< empty: the artifact does not say
 };
 
-/// Of the chosen kernels of all steps.
+/// Sums over the chosen kernels of all steps.
 struct PlanCost {
   size_t steps = 0;
-  double predicted_us = 0;             ///< of those with a predicted cost
-  double measured_us = 0;              ///< of those with a measured cost
-  size_t predicted = 0, measured = 0;  ///< how many these are
+  double predicted_us = 0;             ///< sum over the kernels with a predicted cost
+  double measured_us = 0;              ///< sum over the kernels with a measured cost
+  size_t predicted = 0, measured = 0;  ///< how many kernels have a predicted or a measured cost
 };
 
 struct Differences {
   std::vector<HeaderDifference> header;
-  /// Positions in the decisions of A and B: another choice; the same choice with another reason,
-  /// cost or alternatives.
+  /// Pairs of positions in the decisions of A and B. `changed` differ in their choice; `restated`
+  /// make the same choice with another reason, cost or alternatives.
   std::vector<std::pair<size_t, size_t>> changed, restated;
   std::vector<size_t> only_a, only_b;
   size_t equal = 0;
@@ -49,7 +50,7 @@ struct Differences {
 struct DiffSide {
   const schema::Artifact* artifact;
   const Evidence* evidence;
-  std::string name;  ///< for people: its file
+  std::string name;  ///< shown to people: the name of its file
 };
 
 Differences Compare(const DiffSide& a, const DiffSide& b);

@@ -23,7 +23,7 @@ std::string SubjectText(const Decision& d) {
   return out;
 }
 
-// "  (step 3)", or of both sides where they differ.
+// "  (step 3)", or the numbers of both sides if they differ.
 std::string StepText(const Decision& a, const Decision& b) {
   const int left = a.subject.step, right = b.subject.step;
   if (left < 0 || right < 0) return "";
@@ -68,8 +68,8 @@ std::string CostChange(const Decision& a, const Decision& b) {
   return measured + (measured.empty() || predicted.empty() ? "" : ", ") + predicted;
 }
 
-// What one side says of the other's choice, where that is news: its cost there, or why it was
-// refused.
+// What one side says about the other side's choice: its cost there, or why it was refused. Empty if
+// that tells nothing new, because the cost is the same on both sides.
 std::string ElsewhereText(std::string_view whose, const Decision& chosen, std::string_view where,
                           const Decision& there) {
   for (const Alternative& a : there.alternatives) {
@@ -126,8 +126,8 @@ class Writer {
     return out;
   }
 
-  // The same choice on other grounds: kernels one by one, as far as they fit, since their costs
-  // matter; the rest counted.
+  // Decisions with the same choice on other grounds. Those whose costs differ are listed one by
+  // one, up to a limit, because costs matter; the rest are only counted.
   std::string RestatedText() const {
     if (d_.restated.empty()) return "";
     std::string out = StrCat("\nSame choice on other grounds (", d_.restated.size(), ")\n");
@@ -175,7 +175,7 @@ class Writer {
           ChangeText("predicted", d_.cost_a.predicted_us, d_.cost_b.predicted_us);
       if (!change.empty()) out += StrCat("     ", change, "\n");
     }
-    // Sums over different kernels would compare nothing.
+    // Sums are only comparable if all steps of both sides are measured.
     if (d_.cost_a.measured > 0 && d_.cost_a.measured == d_.cost_a.steps &&
         d_.cost_b.measured == d_.cost_b.steps) {
       const std::string change =

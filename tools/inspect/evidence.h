@@ -13,21 +13,21 @@
 
 namespace aicf::tools {
 
-/// Where a source node's name stands.
+/// Where a source node's name occurs.
 struct Mentions {
-  std::vector<size_t> decisions;  ///< that have it among nodes, into, or in their choice
-  std::vector<uint32_t> steps;    ///< of the plan, whose sources hold it
-  std::vector<std::pair<size_t, size_t>> lowered;  ///< the same before fusion: program, step
+  std::vector<size_t> decisions;  ///< that name it: in `nodes`, in `into` or in their choice
+  std::vector<uint32_t> steps;    ///< steps of the plan that have it among their sources
+  std::vector<std::pair<size_t, size_t>> lowered;  ///< such steps before fusion: program, step
 };
 
 struct Evidence {
-  const schema::Program* program = nullptr;  ///< of the artifact, which has to outlive this
+  const schema::Program* program = nullptr;  ///< the artifact, which owns it, has to outlive this
   std::vector<Decision> decisions;
   std::vector<RecordedProgram> lowered;  ///< before fusion; empty in a stripped artifact
   std::string lowered_fault;             ///< why the lowered section could not be read
   std::map<std::string, Mentions, std::less<>> mentions;  ///< by name
 
-  /// nullptr where there is none.
+  /// The entry point's program before fusion; nullptr if the artifact does not have it.
   const RecordedProgram* LoweredOf(size_t entry) const;
   /// Position of the entry point that has the step. REQUIRES: a step of the program.
   size_t EntryOf(uint32_t step) const;

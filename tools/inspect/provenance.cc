@@ -9,7 +9,7 @@
 namespace aicf::tools {
 namespace {
 
-constexpr size_t kLong = 8;  // items that are still named one by one
+constexpr size_t kLong = 8;  // most items that are still listed one by one
 constexpr size_t kHashDigits = 12;
 
 std::string Dump(const Json& value) {

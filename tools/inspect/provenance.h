@@ -7,8 +7,9 @@
 
 namespace aicf::tools {
 
-/// Text as it is; an edit in the words in which it was asked for; the items of a short list one
-/// after the other, of a long one their number and a hash; anything else as JSON. Not escaped.
+/// A text is returned as it is, an edit in the words in which it was asked for. The items of a
+/// short list follow each other; of a long list the number of items and a hash are given. Anything
+/// else is JSON. The result is not escaped.
 std::string ProvenanceText(const Json& value);
 
 }  // namespace aicf::tools

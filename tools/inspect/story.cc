@@ -18,14 +18,16 @@ bool IsWithin(const std::vector<std::string>& names, const std::vector<std::stri
   return std::ranges::all_of(names, [&](const std::string& n) { return Has(all, n); });
 }
 
-// Whether an edge is one of the step made from `sources`, and not of another step that shares a
-// source with it: what was fused lies within it, what was not ends at it.
+// Whether a decision about an edge belongs to the step made from `sources`, and not to another step
+// that shares a source with it. An edge that was fused lies within the step; one that was not fused
+// has the step at one of its ends.
 bool IsEdgeOf(const Decision& d, const std::vector<std::string>& sources) {
   if (d.choice == "separate") return d.subject.nodes == sources || d.subject.into == sources;
   return IsWithin(d.subject.nodes, sources) && IsWithin(d.subject.into, sources);
 }
 
-// What came from any of the names before fusion, and the decisions about them.
+// Adds to the story the steps before fusion that came from any of the names, and the decisions
+// about these names that were made before the plan.
 void Collect(const Evidence& evidence, const std::vector<std::string>& names, Story& story) {
   std::set<size_t> decisions, lowered;
   const RecordedProgram* before = evidence.LoweredOf(story.entry);
@@ -73,8 +75,8 @@ std::string FateInSteps(const Evidence& evidence, const Story& story) {
   return out;
 }
 
-// The last decision that took the node away. That nothing reads its result any more follows from
-// another, where there is one.
+// The last decision that took the node away. A removal as dead code only counts if there is no
+// other decision, because it merely follows from that one.
 const Decision* LastAbout(const Evidence& evidence, const Story& story) {
   const Decision* dead = nullptr;
   for (auto i = story.decisions.rbegin(); i != story.decisions.rend(); ++i) {
@@ -86,7 +88,7 @@ const Decision* LastAbout(const Evidence& evidence, const Story& story) {
   return dead;
 }
 
-// Where the nodes that a decision names beside this one ended.
+// In which steps another node that the decision names ended up, for the first such node that did.
 std::string Successor(const Evidence& evidence, const Story& story, const Decision& d) {
   std::vector<std::string> others = QuotedNames(d.choice);
   others.insert(others.end(), d.subject.into.begin(), d.subject.into.end());

@@ -12,11 +12,11 @@
 namespace aicf::tools {
 
 struct Story {
-  std::string node;               ///< empty: a step's story
-  int64_t step = -1;              ///< of a step's story
+  std::string node;               ///< of a node's story; empty in a step's
+  int64_t step = -1;              ///< of a step's story; -1 in a node's
   size_t entry = 0;               ///< position of the entry point
-  std::string fate;               ///< what became of it, one sentence without its name
-  std::vector<size_t> decisions;  ///< those that concern it, of the stages before the plan
+  std::string fate;               ///< what became of it: a sentence that leaves out its name
+  std::vector<size_t> decisions;  ///< decisions about it that were made before the plan
   std::vector<size_t> lowered;    ///< steps before fusion that came from it
   std::vector<uint32_t> steps;    ///< steps of the plan that came from it
 };
@@ -27,9 +27,10 @@ Story StoryOfStep(const Evidence& evidence, uint32_t step);
 /// REQUIRES: one of evidence.NodesOf(entry).
 Story StoryOfNode(const Evidence& evidence, size_t entry, const std::string& node);
 
-/// What --explain names: a step ("12", "step.12"), a node by its exact name ("node.NAME" where the
-/// name looks like a step), or nodes by a pattern with '*' and '?'. `entry`: an entry point's name;
-/// empty: the first that has the node. Never empty.
+/// The stories that --explain asks for. `what` is a step ("12", "step.12"), a node's exact name
+/// ("node.NAME" if the name looks like a step), or a pattern with '*' and '?' for nodes. `entry` is
+/// an entry point's name; if it is empty, the first entry point that has the node is taken. The
+/// result is never empty.
 /// Errors: kInvalidArgument for what is unknown, with the nearest names, and for a step outside the
 /// entry point or the program.
 Result<std::vector<Story>> FindStories(const Evidence& evidence, std::string_view what,
@@ -44,12 +45,12 @@ std::string StoryListText(const Evidence& evidence, const std::vector<Story>& st
 /// before fusion), "steps" (each with its decisions, operands, lifetimes and neighbours)}.
 Json StoryJson(const Evidence& evidence, const Story& story);
 
-/// A buffer that a step reads or writes, and who else does.
+/// A buffer, and the steps that read or write it.
 struct BufferUse {
   uint32_t buffer = 0;
   std::vector<uint32_t> writers, readers;  ///< steps of the entry point
 };
-/// Of every distinct buffer in `buffers`, which a step of the entry point names.
+/// The uses of every distinct buffer in `buffers`, which are operands of a step of the entry point.
 std::vector<BufferUse> UsesOf(const schema::Program& program, size_t entry,
                               const std::vector<uint32_t>& buffers);
 

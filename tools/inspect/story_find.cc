@@ -1,4 +1,4 @@
-// From the words after --explain to stories.
+// Finds the stories that the argument of --explain asks for.
 #include <algorithm>
 
 #include "base/pattern.h"
@@ -24,7 +24,7 @@ class Finder {
     for (size_t e : entries_) nodes_.push_back(evidence.NodesOf(e));
   }
 
-  // In the first entry point that has it.
+  // Adds the node's story in the first entry point that has the node.
   bool AddNode(std::string_view name, std::vector<Story>& out) const {
     for (size_t i = 0; i < entries_.size(); ++i) {
       if (!std::ranges::binary_search(nodes_[i], name)) continue;

@@ -11,7 +11,7 @@ namespace aicf::tools {
 namespace {
 
 constexpr size_t kLabel = 24;
-constexpr size_t kToldSteps = 4;  // of a node that became many
+constexpr size_t kToldSteps = 4;  // most steps that are told of a node that became many
 
 std::string Labelled(std::string_view label, std::string_view text) {
   std::string first = StrCat("  ", label);
@@ -81,7 +81,7 @@ class Teller {
 
   std::string Section(std::string_view title, Stage stage) const {
     std::string out;
-    std::set<std::string> told;  // a node of two results may be decided about twice, alike
+    std::set<std::string> told;  // a node with two results may have two equal decisions
     for (size_t i : story_.decisions) {
       const Decision& d = evidence_.decisions[i];
       if (StageOf(d) != stage) continue;
@@ -92,7 +92,7 @@ class Teller {
   }
 
   static std::string PlainText(const Decision& d) {
-    // The subject, not the names: it says what they were ("Conv "a"").
+    // Prints the subject instead of the node names, because it also has the op: Conv "a".
     std::string out = Labelled(Escape(d.pass.empty() ? KindName(d.kind) : d.pass),
                                StrCat(Escape(ToString(d.subject)), " -> ", Escape(d.choice)));
     const std::string reason = StoryGrounds(d);
@@ -155,7 +155,8 @@ class Teller {
     return out + MemoryText(s) + OrderText(s);
   }
 
-  // Of which step it speaks is known; of which output is not.
+  // The text of a decision about a step's output names the output. It need not name the step, in
+  // whose section it stands.
   static std::string StepDecisionText(const Decision& d) {
     const bool named = d.subject.form == schema::SubjectForm::kStepOutput;
     const std::string of = named ? StrCat("output '", Escape(d.subject.value), "': ") : "";
@@ -163,7 +164,7 @@ class Teller {
            AlternativesText(d.alternatives);
   }
 
-  // Legal alternatives first, cheapest first, then why the others were refused.
+  // Lists the legal alternatives, the cheapest first, and then why the others were refused.
   static std::string KernelText(const Decision& d) {
     std::string out = Labelled("kernel", StrCat(Escape(d.choice), "  (", StoryGrounds(d), ")"));
     std::vector<Alternative> all = d.alternatives;

@@ -10,7 +10,7 @@
 
 namespace aicf::tools::testing {
 
-/// nullptr, and a failed test, when it does not verify.
+/// Returns nullptr and fails the test when the program does not verify.
 inline std::shared_ptr<const schema::Artifact> ArtifactOf(
     const schema::Program& program, const std::string& decisions, const std::string& lowered = "",
     const std::string& provenance = "{\"tool\":\"test\"}\n") {

@@ -1,4 +1,4 @@
-/// The compiler's source of cuBLASLt algorithms: this machine's GPU and library.
+/// Where the compiler gets cuBLASLt algorithms from: this machine's GPU and library.
 #pragma once
 
 #include <memory>
@@ -11,16 +11,18 @@
 
 namespace aicf::tools {
 
-/// Opens nothing before the first question, so that it costs nothing where no step needs it.
+/// The driver and the library are opened at the first call of For, so that an object costs nothing
+/// where no step needs it.
 /// Not thread-safe.
 class CublasLtAlgorithms final : public LibraryAlgorithms {
  public:
-  /// `target`: what is compiled for; asks the first GPU of exactly its architecture.
+  /// `target` is the device that is compiled for. The library is asked on the first GPU of this
+  /// machine that has exactly its architecture.
   explicit CublasLtAlgorithms(const abi::DeviceSpec& target) : sm_(target.sm) {}
   ~CublasLtAlgorithms() override;
 
-  /// Errors: kDevice without driver, GPU of the architecture or library, saying what helps;
-  /// kUnsupported when the library has no algorithm for the problem.
+  /// Errors: kDevice, saying what helps, when the driver, a GPU of the architecture or the library
+  /// is missing; kUnsupported when the library has no algorithm for the problem.
   Result<LibraryAlgorithm> For(const abi::Problem& problem) override;
 
  private:

@@ -18,8 +18,9 @@ using cuda::MatmulLayout;
 constexpr int kPreferenceMaxWorkspace = 1;
 constexpr int kPreferenceReductionSchemes = 3;
 constexpr int kPreferenceMinAlignmentA = 5;  // A, B, C, D: 5, 6, 7, 8
-// A product split along its depth is summed in the workspace, in f32, by one more pass. Left out:
-// sums in the output's place, and sums in the output's dtype.
+// The only way in which a product that is split along its depth may be summed: in f32 in the
+// workspace, by one more pass. Sums in the output's place and sums in the output's dtype are
+// excluded.
 constexpr uint32_t kReductionInComputeType = 2;
 
 using LtPreference = struct LtPreferenceTag*;
@@ -48,7 +49,8 @@ Result<HeuristicApi> FindApi(const CublasLt& lt) {
   return api;
 }
 
-/// What an algorithm may rely on.
+/// The conditions under which the library is asked for an algorithm: workspace, reduction scheme
+/// and alignment of the operands.
 class Preference {
  public:
   Preference(const CublasLt& lt, const HeuristicApi& api) : lt_(lt), api_(api) {}
@@ -73,7 +75,8 @@ class Preference {
   LtPreference get() const { return preference_; }
 
  private:
-  /// Of the matrix's first element; the strides are in the layout.
+  /// Alignment in bytes of the matrix's first element, at most that of buffers. The library takes
+  /// the strides into account by itself: they are in the layout.
   static uint32_t AlignmentOf(const cuda::MatrixLayout& matrix) {
     const auto bytes = static_cast<uint64_t>(matrix.offset * DTypeBytes(matrix.dtype));
     const uint64_t lowest_bit = bytes & (~bytes + 1);
@@ -92,8 +95,8 @@ class Preference {
   LtPreference preference_ = nullptr;
 };
 
-/// The library looks at where the bias starts, never at its elements: an address as aligned as the
-/// real one stands for it.
+/// The library looks at the alignment of the bias, never at its elements. So an address that is
+/// aligned like the real one stands in for it.
 void* StandInForBias(const MatmulLayout& layout) {
   if (layout.bias_input < 0) return nullptr;
   const auto bytes = static_cast<uint64_t>(layout.bias_offset * DTypeBytes(layout.d.dtype));
@@ -116,7 +119,8 @@ Result<LibraryAlgorithm> ChooseAlgorithm(const CublasLt& lt, const MatmulLayout&
   if (found == 0 || best.state != 0) {
     return Status(Code::kUnsupported, "cuBLASLt has no algorithm that gives equal bits");
   }
-  // What the runtime will ask again: an algorithm that it would refuse is none.
+  // The runtime makes the same check before it replays the algorithm, so one that fails here must
+  // not be recorded.
   cuda::LtHeuristic checked;
   AICF_CUBLASLT_CHECK(lt, "checking the chosen algorithm",
                       lt.api().MatmulAlgoCheck(lt.handle(), d.desc(), d.a(), d.b(), d.c(), d.d(),

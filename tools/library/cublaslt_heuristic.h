@@ -1,5 +1,5 @@
-/// The part of cuBLASLt that chooses algorithms. It belongs to whoever compiles: the runtime opens
-/// the library without it and replays what was recorded.
+/// The part of cuBLASLt's interface that chooses algorithms. Only the compiler's tools use it: the
+/// runtime opens the library without it and replays the algorithm that was recorded.
 #pragma once
 
 #include "base/status.h"

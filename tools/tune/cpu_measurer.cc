@@ -15,8 +15,7 @@
 namespace aicf::tools {
 namespace {
 
-/// Reads all of a buffer, every thread its part, so that it takes the place of whatever the caches
-/// held.
+/// Reads a whole buffer, each thread its part, so that the buffer evicts whatever the caches held.
 class Flusher {
  public:
   Flusher(const HostMemory& memory, const ParallelContext& parallel)
@@ -65,7 +64,7 @@ class CpuBench final : public tune::Bench {
         std::memcpy(bench->table_->AddressOf(entry.inputs[i]), data.data(), data.size());
       }
     }
-    // The first run touches pages and fills what a kernel keeps per thread.
+    // A first run outside of any sample touches all pages and fills what kernels keep per thread.
     for (size_t s = 0; s < bench->table_->size(); ++s) bench->table_->Run(s);
     return bench;
   }
@@ -130,7 +129,8 @@ Result<tune::DeviceId> CpuMeasurer::Open(const abi::DeviceSpec& device) {
     AICF_ASSIGN_OR_RETURN(
         flush_,
         HostMemory::Allocate("flushing the caches", last + own * static_cast<uint64_t>(threads)));
-    // Pages that were never written are all the same page of zeros.
+    // Pages that were never written all map to one page of zeros, so reading them would evict
+    // nothing.
     std::memset(flush_.data(), 1, flush_.size());
   }
   return tune::DeviceId{tune::TargetOf(device), CpuName(threads)};

@@ -1,9 +1,9 @@
 /// Times kernels on this machine's CPU, with as many threads as a session has by default, on packed
 /// weights and through the runtime's own step table.
 ///
-/// Cold (the default): before every sample all threads read other memory, as much as the last-level
-/// cache holds (between 8 and 32 MiB) and the second-level caches of all of them. Warm: the second
-/// of two runs.
+/// Cold (the default): before every sample all threads together read other memory, as much as the
+/// last-level cache (between 8 and 32 MiB) and all threads' second-level caches hold, to evict the
+/// operands. Warm: each sample is the second of two runs.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,8 @@
 
 namespace aicf::tools {
 
-/// "Intel(R) Xeon(R) CPU @ 2.60GHz, 2 threads": what CPU times are kept under.
+/// "Intel(R) Xeon(R) CPU @ 2.60GHz, 2 threads": the device name under which a timing cache keeps
+/// CPU times.
 std::string CpuName(int threads);
 
 class CpuMeasurer final : public tune::Measurer {
@@ -29,7 +30,7 @@ class CpuMeasurer final : public tune::Measurer {
   std::string VersionOf(const abi::KernelInfo& kernel) override;
   Status Prepare(std::span<const tune::BenchRequest> requests) override;
   Result<std::unique_ptr<tune::Bench>> Make(size_t index) override;
-  /// Nothing is compiled.
+  /// No batch is too large, because nothing has to be compiled.
   int BatchSize() const override { return 1 << 20; }
 
  private:

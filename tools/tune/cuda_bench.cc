@@ -8,8 +8,8 @@
 namespace aicf::tools {
 namespace {
 
-constexpr int kWarmRuns =
-    10;  // of a captured graph: its launch is a tenth of a microsecond of each
+// Runs in one captured graph. The graph's launch then adds only a tenth of a microsecond to each.
+constexpr int kWarmRuns = 10;
 
 }  // namespace
 
@@ -82,7 +82,8 @@ Status CudaBench::CaptureGraphs() {
 
 Status CudaBench::EnqueueCold(const cuda::Launch& launch) {
   const cuda::Driver& driver = *around_.driver;
-  // It takes longer than what is enqueued after it, so the device does not wait for the host.
+  // The memset takes longer than enqueuing what follows it, so the device never waits for the host
+  // between the two events.
   AICF_CUDA_CHECK(driver, "flushing the cache",
                   driver.MemsetD8Async(around_.flush, static_cast<unsigned char>(1),
                                        around_.flush_bytes, stream_.get()));
@@ -94,7 +95,8 @@ Status CudaBench::EnqueueCold(const cuda::Launch& launch) {
 
 Status CudaBench::EnqueueWarm(const cuda::GraphExec& graph) {
   const cuda::Driver& driver = *around_.driver;
-  // The first keeps the device busy until the second has been enqueued, and warms the caches.
+  // The first launch keeps the device busy until the second has been enqueued, and warms the
+  // caches.
   AICF_CUDA_CHECK(driver, "launching a graph", driver.GraphLaunch(graph.get(), stream_.get()));
   AICF_CUDA_CHECK(driver, "recording an event", driver.EventRecord(begin_.get(), stream_.get()));
   AICF_CUDA_CHECK(driver, "launching a graph", driver.GraphLaunch(graph.get(), stream_.get()));

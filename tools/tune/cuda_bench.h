@@ -1,4 +1,4 @@
-/// One problem's kernels on a CUDA GPU, ready to be timed.
+/// All kernels for one problem on a CUDA GPU, ready to be timed.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,14 @@
 
 namespace aicf::tools {
 
-/// A kernel of the request: its step in the bench's program, or why it has none.
+/// A kernel of the request: its step in the bench's program, or the reason why it has none.
 struct BenchEntry {
   int step = -1;
   std::string refusal;
   LibraryAlgorithm algorithm;
 };
 
-/// What all benches of a GPU share; outlives them.
+/// What all benches of a GPU share. The memory and the driver in it outlive the benches.
 struct CudaSurroundings {
   std::shared_ptr<const cuda::Device> gpu;
   cuda::Driver* driver = nullptr;
@@ -31,8 +31,8 @@ struct CudaSurroundings {
 
 class CudaBench final : public tune::Bench {
  public:
-  /// Uploads operands for the problem and runs every kernel once. `program`: as MakeBenchProgram
-  /// wrote it. Errors: kResource when it does not fit; kDevice.
+  /// Uploads operands for the problem and runs every kernel once. `program` is one that
+  /// MakeBenchProgram made. Errors: kResource when it does not fit into memory; kDevice.
   static Result<std::unique_ptr<CudaBench>> Make(std::shared_ptr<const Program> program,
                                                  const abi::Problem& problem,
                                                  std::vector<BenchEntry> entries,
@@ -55,13 +55,13 @@ class CudaBench final : public tune::Bench {
 
   const std::vector<BenchEntry> entries_;
   const CudaSurroundings around_;
-  // In the order of their dependence: destroyed from the last to the first.
+  // Each member may use those above it, and members are destroyed from the last to the first.
   std::shared_ptr<const cuda::DeviceProgram> shared_;
   cuda::DeviceMemory arena_;
   cuda::Stream stream_;
   cuda::Event begin_, end_;
   std::vector<std::unique_ptr<cuda::Launch>> launches_;  ///< by step
-  std::vector<cuda::GraphExec> graphs_;                  ///< warm only; by step
+  std::vector<cuda::GraphExec> graphs_;                  ///< by step; empty unless warm
 };
 
 }  // namespace aicf::tools

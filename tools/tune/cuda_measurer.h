@@ -1,12 +1,13 @@
 /// Times kernels on a CUDA GPU.
 ///
-/// A sample is what a program's own launch costs on the device: the runtime's launch object between
-/// two events of a stream that is busy, so the host's time is not in it. From event to event there
-/// is also the start of one kernel after another, about a microsecond; nothing is subtracted.
+/// A sample is the time that a program's own launch takes on the device: the runtime's launch
+/// object is enqueued between two events, into a stream that is still busy, so that the host's time
+/// is not included. The time between the events also includes the start of one kernel after
+/// another, about a microsecond; nothing is subtracted for it.
 ///
-/// Cold (the default): before every sample a buffer of twice the L2 cache is overwritten, so no
-/// operand is cached. Warm: the mean of a captured graph of ten runs, which is what a small model's
-/// replay finds, whose weights and activations all stay in the L2 cache.
+/// Cold (the default): before every sample a buffer of twice the L2 cache's size is overwritten, so
+/// no operand is cached. Warm: the mean over a captured graph of ten runs. That is what the replay
+/// of a small model finds, whose weights and activations all stay in the L2 cache.
 #pragma once
 
 #include <functional>
@@ -28,16 +29,16 @@ struct StopwatchOptions {
   std::function<void(std::string_view phase, int done, int total)> progress = {};
 };
 
-/// Opens nothing before Open. Not thread-safe.
+/// No device is touched before Open. Not thread-safe.
 class CudaMeasurer final : public tune::Measurer {
  public:
-  /// `driver`: for tests; nullptr is this machine's.
+  /// `driver` lets tests supply one; nullptr stands for this machine's.
   explicit CudaMeasurer(StopwatchOptions options, cuda::Driver* driver = nullptr)
       : options_(std::move(options)), driver_(driver) {}
   ~CudaMeasurer() override;
 
-  /// The first GPU of exactly the target's architecture. Errors: kDevice without driver, GPU or
-  /// NVRTC.
+  /// Opens the first GPU that has exactly the target's architecture. Errors: kDevice without
+  /// driver, GPU or NVRTC.
   Result<tune::DeviceId> Open(const abi::DeviceSpec& device) override;
   std::string VersionOf(const abi::KernelInfo& kernel) override;
   /// Compiles the requests' device code on all cores.
@@ -54,12 +55,12 @@ class CudaMeasurer final : public tune::Measurer {
   abi::DeviceSpec spec_;
   std::shared_ptr<const cuda::Device> gpu_;
   std::string nvrtc_version_;
-  std::unique_ptr<cuda::CublasLt> lt_;  ///< nullptr: the library is not here, and not timed
+  std::unique_ptr<cuda::CublasLt> lt_;  ///< nullptr: not on this machine, so it is not timed
   cuda::DeviceMemory flush_;
   uint64_t flush_bytes_ = 0;
   std::vector<tune::BenchRequest> requests_;
   CompiledImages images_;
-  std::vector<std::vector<int>> image_of_;  ///< by request and option; -1: a library's
+  std::vector<std::vector<int>> image_of_;  ///< by request and option; -1: a library's kernel
 };
 
 }  // namespace aicf::tools

@@ -7,11 +7,12 @@
 namespace aicf::tools {
 namespace {
 
-/// Integers that float arithmetic decides, of which some may land on the other side of a boundary.
+/// For integers that float arithmetic decides: the share of elements that may always land on the
+/// other side of a rounding boundary.
 constexpr double kBoundaryShare = 1e-3;
 
-/// Of two values `error` apart, the share 2 * error falls on different sides of a boundary between
-/// integers.
+/// Whether few enough elements differ. Of pairs of values that are `error` apart, the share 2 *
+/// error falls on different sides of a boundary between integers.
 bool FewEnough(const Comparison& c, double eps, double magnitude) {
   const double share = kBoundaryShare + 4 * eps * (1 + magnitude);
   return static_cast<double>(c.different) <= std::max(1.0, share * static_cast<double>(c.elements));
@@ -66,7 +67,7 @@ Judgement JudgeWithin(const TensorView& got, const TensorView& want, const Tenso
     const double limit = *failed.tolerance.atol + *failed.tolerance.rtol * std::fabs(w);
     const double error = std::fabs(g - w);
     const bool alike = g == w || (std::isnan(g) && std::isnan(w));
-    // Where an end of the range is infinite or no number, so may the result be.
+    // Where an end of the range is infinite or NaN, the result may be so, too.
     const bool open = !std::isfinite(room) && (!std::isfinite(l) || !std::isfinite(h));
     if (alike || error <= room || (open && !std::isfinite(g))) continue;
     ++c.different;

@@ -5,7 +5,8 @@
 namespace aicf::tools {
 namespace {
 
-/// A kernel that packs an operand whatever its parameters needs a constant there.
+/// Whether the step has constants wherever the kernel packs an operand no matter which parameters
+/// it gets. Only constants can be packed.
 bool PacksConstantsOnly(const abi::KernelInfo& kernel, const schema::Program& program,
                         const schema::Step& step) {
   for (size_t k = 0; k < step.inputs.size(); ++k) {
@@ -26,7 +27,8 @@ bool HasReducedMath(const schema::Step& step) {
 std::string WidenFlags(const schema::Program& program, uint32_t index) {
   const schema::Step& step = program.steps[index];
   if (step.sources.empty()) return "";
-  // choose-storage makes such copies: the value itself is f32, and the product's node is named.
+  // choose-storage makes elementwise copies in 16 bits for products. The value itself is f32 then,
+  // and the step's source is the product's node, whose operands have to be widened.
   const abi::Expr& expr = step.problem.epilogue;
   const bool copies = step.problem.family == abi::Family::kElementwise && expr.nodes.size() == 1;
   return StrCat("--set=node:", step.sources.front(), copies ? ".operands=f32" : ".storage=f32");

@@ -1,4 +1,5 @@
-/// How to take a step that differs back: the compiler's flag that pins it.
+/// The compiler's flags with which a step that differs from the reference is computed in another
+/// way.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ std::string PinFlags(const schema::Program& program, uint32_t step);
 /// model whose own values are of 16 bits has neither. Empty for a step without a node.
 std::string WidenFlags(const schema::Program& program, uint32_t step);
 
-/// Whether the step multiplies operands that its math mode rounds.
+/// Whether the step is a product whose math mode rounds the operands.
 bool HasReducedMath(const schema::Step& step);
 
 }  // namespace aicf::tools

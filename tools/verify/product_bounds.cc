@@ -43,7 +43,8 @@ bool IsSum(const Problem& problem) {
   return kind == abi::ReduceKind::kSum || kind == abi::ReduceKind::kMean;
 }
 
-/// The product or sum alone, as a dense tensor of its raw dtype; of two halves all their columns.
+/// The product or sum without its epilogue, as a dense tensor of its raw dtype. A product of two
+/// halves (GemmAttrs::halves) becomes one with the columns of both.
 Problem CoreOf(const Problem& problem) {
   Problem core = problem;
   core.epilogue = {};
@@ -64,7 +65,7 @@ Problem CoreOf(const Problem& problem) {
   return core;
 }
 
-/// A sum of magnitudes: of the prologue's results.
+/// The same sum, but over the magnitudes of the prologue's results.
 Problem WithAbsoluteTerms(const Problem& sum) {
   Problem p = sum;
   abi::ExprBuilder b;
@@ -77,7 +78,8 @@ Problem WithAbsoluteTerms(const Problem& sum) {
   return p;
 }
 
-/// Mean and scale of the row of every result, where the epilogue sees them: two dense tensors.
+/// If the epilogue reads the moments of rows: the mean and the scale of its row for every result,
+/// as two dense tensors. Otherwise empty.
 std::vector<Bytes> MomentsOf(const Problem& problem, std::vector<void*> operands) {
   if (!abi::SeesMoments(problem)) return {};
   Problem p = problem;
@@ -96,7 +98,8 @@ std::vector<Bytes> MomentsOf(const Problem& problem, std::vector<void*> operands
   return moments;
 }
 
-/// The raw results of the core as the epilogue reads them, one view each, then moments.
+/// Views of the inputs that the epilogue reads first: each raw result of the core, then the moments
+/// if it reads them.
 std::vector<abi::View> RawViews(const Problem& problem) {
   const Dims& shape = problem.outputs[0].shape;
   const int raws = abi::SumInputs(problem);
@@ -109,7 +112,7 @@ std::vector<abi::View> RawViews(const Problem& problem) {
   return views;
 }
 
-/// The epilogue alone, of the raw results and the extras.
+/// The epilogue as an elementwise step on the raw results and the further operands.
 Problem EpilogueOf(const Problem& problem) {
   Problem e;
   e.family = Family::kElementwise;
@@ -152,7 +155,7 @@ Bytes Shifted(const Problem& epilogue, const Bytes& raw, const Bytes& magnitude,
   return shifted;
 }
 
-/// The epilogue of raw results `raws`, one buffer each.
+/// Runs the epilogue. `raws` has the buffer of each of RawViews; two may be the same buffer.
 std::vector<Bytes> EpilogueAt(const Problem& epilogue, std::vector<Bytes*> raws,
                               const std::vector<const std::byte*>& extras) {
   std::vector<void*> addresses;
@@ -169,7 +172,7 @@ std::vector<Bytes> EpilogueAt(const Problem& epilogue, std::vector<Bytes*> raws,
   return results;
 }
 
-/// Moves the ends apart until they include the values.
+/// Widens the ranges [low, high] until they include the values.
 void Include(const Bytes& values, DType dtype, Bytes& low, Bytes& high) {
   const auto item = static_cast<size_t>(DTypeBytes(dtype));
   const auto at = [&](const Bytes& bytes, size_t i) {
@@ -215,7 +218,7 @@ std::optional<ProductBounds> BoundProduct(const Problem& problem,
     return EpilogueAt(epilogue, sums, extras);
   };
   if (abi::SumInputs(problem) == 1) return ProductBounds{at({&low}), at({&high})};
-  // Of two halves each end of the one meets each end of the other.
+  // With two halves, each end of the one half is combined with each end of the other.
   ProductBounds bounds{at({&low, &low}), at({&low, &low})};
   for (const auto& [first, second] : {std::pair{&low, &high}, {&high, &low}, {&high, &high}}) {
     const std::vector<Bytes> corner = at({first, second});

@@ -7,9 +7,9 @@
 /// minus the square of the mean. There the terms themselves tell: with
 ///   delta = (4 u(added) sqrt(K + n) + 2 u(math)) * sum |a b|
 /// (step_tolerance.h has the letters; 2 u(math) sum |a b| bounds what rounded operands can do), the
-/// results of the step lie between those of its epilogue at the raw sum - delta and + delta, of two
-/// halves between the least and the largest at the four corners. For a reduction, |a b| is the
-/// magnitude of its prologue's results.
+/// results of the step lie between those of its epilogue at the raw sum - delta and + delta. For a
+/// product of two halves they lie between the least and the largest of the four combinations of
+/// these ends. For a reduction, |a b| is the magnitude of its prologue's results.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,14 @@ namespace aicf::tools {
 using Bytes = std::vector<std::byte>;
 
 struct ProductBounds {
-  /// By result of the epilogue, dense: those at both ends.
+  /// Dense results at both ends, one buffer for each result of the epilogue.
   std::vector<Bytes> low, high;
 };
 
-/// Runs the reference kernels of a gemm or conv of floats, or of a sum or mean of floats, three
-/// times on the calling thread. `operands`: the buffers of problem.inputs, unpacked. nullopt for
-/// any other step.
+/// Bounds the results of a gemm or conv of floats, or of a sum or mean of floats; nullopt for any
+/// other step. Runs reference kernels on the calling thread: the product or sum itself, once more
+/// with the magnitudes of its terms and, if the epilogue reads moments of rows, a third time for
+/// these; and the epilogue at each end. `operands` are the buffers of problem.inputs, unpacked.
 std::optional<ProductBounds> BoundProduct(const abi::Problem& problem,
                                           const std::vector<const std::byte*>& operands,
                                           const std::vector<size_t>& operand_bytes);

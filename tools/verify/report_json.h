@@ -10,7 +10,7 @@ namespace aicf::tools {
 
 using Json = nlohmann::ordered_json;
 
-/// JSON has no infinity: an error that no number describes is null.
+/// The number, or null for an infinity or NaN, which JSON does not have.
 Json NumberOrNull(double value);
 
 struct StepCounts {
@@ -18,7 +18,7 @@ struct StepCounts {
 };
 StepCounts CountSteps(const StepsReport& report);
 
-/// {"atol": ..., "rtol": ..., "rel": ...}, those that are set.
+/// {"atol": ..., "rtol": ..., "rel": ...}; only the members that are set.
 Json ToleranceJson(const Tolerance& tolerance);
 
 /// One object: `mode` ("steps"), `pass`, `compared`, `failed`, `skipped`, `first_failed` (a step's

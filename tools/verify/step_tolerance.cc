@@ -17,8 +17,9 @@ using abi::Problem;
 
 constexpr double kSafety = 16;
 
-/// Attention's weights are exponentials of scores: a relative error of a score counts as often as
-/// the score is large, and those of models stay within some units.
+/// The assumed magnitude of attention's scores. Attention's weights are exponentials of the scores,
+/// so a relative error of a score is multiplied by the score's magnitude, which stays within some
+/// units in models.
 constexpr double kScoreSize = 8;
 
 double UnitRoundoff(DType dtype) {
@@ -39,7 +40,7 @@ double UnitRoundoff(MathMode mode) {
       return 0x1p-8;
     case MathMode::kFp8:
       return 0x1p-4;
-    case MathMode::kInt8:  // half a step of the largest of 32 elements
+    case MathMode::kInt8:  // half a quantisation step, relative to the largest of 32 elements
       return 1.0 / 254;
     default:
       return 0;
@@ -94,7 +95,7 @@ bool Adds(const Problem& p) {
   }
 }
 
-/// Families that interpolate at positions which they compute.
+/// Whether the step interpolates at positions that it computes.
 bool Interpolates(const Problem& p) {
   if (p.family == Family::kResize) {
     return p.as<abi::ResizeAttrs>().mode != abi::ResizeMode::kNearest;
@@ -105,8 +106,8 @@ bool Interpolates(const Problem& p) {
   return p.family == Family::kRoi && p.as<abi::RoiAttrs>().kind != abi::RoiKind::kPoolMax;
 }
 
-/// A coordinate's own rounding moves an interpolated value by the slope: it counts in units of the
-/// longest axis.
+/// The error from rounding coordinates. An interpolated value changes by the error of its
+/// coordinate times the slope, and that error is proportional to the length of the longest axis.
 double CoordinateError(const Problem& p) {
   if (!Interpolates(p)) return 0;
   int64_t longest = 1;
@@ -116,7 +117,7 @@ double CoordinateError(const Problem& p) {
   return 4 * 0x1p-24 * static_cast<double>(longest);
 }
 
-/// False for what has one right result however it is computed.
+/// False for operators that have the same exact result however they are computed.
 bool IsArithmetic(const abi::ExprNode& node) {
   switch (node.op) {
     case abi::ExprOp::kInput:
@@ -158,9 +159,11 @@ bool CoreIsFloat(const Problem& p) {
   return std::ranges::any_of(p.inputs, [](const abi::View& v) { return IsFloat(v.dtype); });
 }
 
-/// Of the operands of products; those as narrow as the mode lose nothing.
+/// u(math): the roundoff of the operands of products. Operands that are as narrow as the math mode
+/// lose nothing.
 double MathRoundoff(const Problem& p) {
-  // Also where q, k and v are as narrow as the mode: the weights are rounded to it.
+  // This holds even if q, k and v are as narrow as the mode, since attention's weights are rounded
+  // to it.
   if (p.family == Family::kAttention) return kScoreSize * UnitRoundoff(p.math);
   if (p.family == Family::kBlockGemm) return UnitRoundoff(p.math);
   if (p.family != Family::kGemm && p.family != Family::kConv) return 0;
@@ -198,7 +201,7 @@ double ReductionLength(const Problem& p) {
       return Product(p.as<abi::PoolAttrs>().kernel, 0);
     case Family::kScan:
       return static_cast<double>(p.inputs[0].shape[static_cast<int>(p.as<abi::ScanAttrs>().axis)]);
-    case Family::kRecurrent:  // one product per step of the sequence, each on the last one's result
+    case Family::kRecurrent:  // one product per position, each of the previous one's results
       return static_cast<double>(p.inputs[1].shape.back()) *
              static_cast<double>(p.inputs[0].shape[0]);
     case Family::kAttention: {
@@ -207,7 +210,7 @@ double ReductionLength(const Problem& p) {
     }
     case Family::kAppend:
       return 2;
-    case Family::kExcite: {  // three sums, each of the last one's results
+    case Family::kExcite: {  // three sums, each over the results of the previous one
       const abi::ExciteShape s = abi::ExciteShapeOf(p);
       return static_cast<double>(s.positions + s.channels + s.hidden);
     }

@@ -32,12 +32,13 @@ namespace aicf::tools {
 
 struct StepTolerance {
   double eps = 0;
-  bool exact = false;  ///< no float arithmetic: equal or wrong
+  bool exact = false;  ///< no float arithmetic, so results have to be equal
 };
 
 StepTolerance ToleranceOf(const abi::Problem& problem);
 
-/// What a product's terms allow, relative to the sum of their magnitudes (product_bounds.h).
+/// The error that is allowed for a product, relative to the sum of its terms' magnitudes
+/// (product_bounds.h).
 double TermFactor(const abi::Problem& problem);
 
 /// K of the formula; 1 where nothing is added.

@@ -51,8 +51,8 @@ class Unpacker {
   }
 
  private:
-  /// Where an operand's bytes are. The verifier has proven that constants lie in the weights and
-  /// that aliases end.
+  /// The buffer in which an operand's bytes lie. The verifier has proven that constants lie in the
+  /// weights and that chains of aliases end.
   uint32_t Root(uint32_t buffer) const { return schema::RootOf(program_, buffer); }
 
   std::span<const std::byte> PackedBytes(uint32_t buffer) const {
@@ -65,7 +65,7 @@ class Unpacker {
     return program_.buffers[Root(step.inputs[input])].origin;
   }
 
-  /// The constant with the recorded hash, if it is one that the operand's view fits; or nullptr.
+  /// The constant with the recorded hash if the operand's view fits it, otherwise nullptr.
   const ir::Tensor* Recorded(const schema::Step& step, uint32_t input) const {
     const std::optional<schema::PackedOrigin>& origin = Origin(step, input);
     if (!origin) return nullptr;

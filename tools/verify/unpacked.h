@@ -12,15 +12,16 @@
 namespace aicf::tools {
 
 struct UnpackedOperands {
-  std::vector<UnpackedInput> inputs;  ///< point into `data`; one for every packed operand
+  std::vector<UnpackedInput> inputs;  ///< one for every packed operand; they point into `data`
   std::vector<ir::Tensor> data;
 };
 
-/// By record: the constant of the artifact's lowered program that has the recorded hash, where
-/// there is one, so that what packing rounded is seen; otherwise, or without a record, what the
-/// step's kernel unpacks from the plan's bytes (abi::PackedLayout::recovery). REQUIRES: an artifact
-/// read with its optional sections. Errors: kBadArtifact for a lowered section that does not parse,
-/// or a constant with the recorded hash that does not pack into the plan's bytes.
+/// Finds the unpacked data of every packed operand. If the operand's record has the hash of a
+/// constant of the artifact's lowered program, that constant is taken, so that rounding by the
+/// packing shows up as an error. Otherwise, or without a record, it is what the step's kernel
+/// unpacks from the plan's bytes (abi::PackedLayout::recovery). REQUIRES: an artifact read with its
+/// optional sections. Errors: kBadArtifact for a lowered section that does not parse, or a constant
+/// with the recorded hash that does not pack into the plan's bytes.
 Result<UnpackedOperands> FindUnpacked(const std::shared_ptr<const schema::Artifact>& artifact);
 
 }  // namespace aicf::tools

@@ -72,7 +72,8 @@ class Comparer {
     const schema::Step& step = program_.steps[visit.step];
     StepCheck& check = report_.steps[visit.step - entry_.first_step];
     if (!visit.runs) {
-      // What the device's memory holds there is nobody's: another buffer's remains.
+      // The step is skipped, so the device's memory holds remains of other buffers in its outputs,
+      // and these need not equal the reference's copy.
       for (uint32_t b : step.outputs) known_[RootOf(b)] = false;
       return OkStatus();
     }
@@ -81,25 +82,27 @@ class Comparer {
     AICF_RETURN_IF_ERROR(reference_.RunStep(visit.step));
     AICF_RETURN_IF_ERROR(drift_.RunStep(visit.step));
     const Status ran = device_.RunStep(visit.step);
-    if (!ran.ok()) {  // a kernel that faults is wrong, too: whose it is must be known
+    if (!ran.ok()) {  // a kernel that faults is wrong, too, so the message names its node
       return step.sources.empty() ? ran : ran.WithContext(step.sources.front());
     }
     check.drift_l2 = 0;
     for (size_t r = 0; r < step.outputs.size(); ++r) {
       AICF_RETURN_IF_ERROR(CompareOutput(visit, r, check));
     }
-    // Afterwards, since two outputs may be parts of one buffer.
+    // The device's results are adopted only after all comparisons, since two outputs may be parts
+    // of one buffer.
     for (uint32_t b : step.outputs) AICF_RETURN_IF_ERROR(Adopt(b));
     if (!check.pass && !report_.first_failed) report_.first_failed = visit.step - entry_.first_step;
     report_.pass = report_.pass && check.pass;
-    if (options_.progress) {  // goes back at the start of another trip
+    if (options_.progress) {  // the count goes back when another trip of a loop starts
       options_.progress(static_cast<int>(visit.step - entry_.first_step) + 1,
                         static_cast<int>(entry_.step_count));
     }
     return OkStatus();
   }
 
-  /// The device's operands to the reference, whose copies are what each writer left.
+  /// Copies the step's operands from the device to the reference. The reference's copies are what
+  /// each operand's writer left, so where they differ, a step in between has changed the operand.
   Status HandOver(const schema::Step& step, StepCheck& check) {
     operands_.clear();
     bounds_.reset();
@@ -149,7 +152,8 @@ class Comparer {
     return CountOverflows(step, Infinities(view.dtype, want), check);
   }
 
-  // Judged by the reference's results: both sides overflow alike, so comparing them finds nothing.
+  // Counts infinite results of the reference. Device and reference overflow alike, so comparing
+  // them would not reveal an overflow.
   Status CountOverflows(const schema::Step& step, int64_t infinities, StepCheck& check) {
     if (infinities == 0 || NamesInfinity(step.problem)) return OkStatus();
     for (size_t k = 0; k < step.inputs.size(); ++k) {
@@ -227,9 +231,9 @@ class Comparer {
   StepByStep& drift_;
   const std::span<const UnpackedInput> unpacked_;
   const VerifyOptions& options_;
-  std::vector<Bytes> operands_;  ///< of the step at hand, as they were before it; constants empty
-  std::optional<ProductBounds> bounds_;  ///< of the step at hand, once needed
-  std::vector<bool> known_;              ///< by root buffer: the reference's copy is the device's
+  std::vector<Bytes> operands_;  ///< of the current step, as before it ran; empty for constants
+  std::optional<ProductBounds> bounds_;  ///< of the current step, once needed
+  std::vector<bool> known_;              ///< by root buffer: the reference has what its writer left
   StepsReport report_;
 };
 

@@ -8,8 +8,8 @@
 
 namespace aicf::gguf {
 
-/// A tensor without its bytes' place: `bytes` is how many there are, `offset` where the file says
-/// they begin, counted from the start of the data.
+/// A tensor whose bytes are not assigned yet. `bytes` is how many there are, and `offset` where the
+/// file says that they begin, counted from the start of the data.
 struct DirectoryEntry {
   Tensor tensor;
   uint64_t bytes = 0;
@@ -19,7 +19,8 @@ struct DirectoryEntry {
 /// Bytes of the smallest entry: length of a name, one character, rank, type, offset.
 inline constexpr uint64_t kMinEntryBytes = 8 + 1 + 4 + 4 + 8;
 
-/// Errors: kBadModel for what breaks the format, kUnsupported for types without a block format.
+/// Reads one entry. Errors: kBadModel for what breaks the format, kUnsupported for types without a
+/// block format.
 Result<DirectoryEntry> ReadDirectoryEntry(Cursor& in);
 
 /// A name: not empty, at most `limit` bytes of UTF-8 without NUL.

@@ -29,7 +29,8 @@ Result<uint32_t> ReadVersion(Cursor& in) {
   return Error(Code::kUnsupported, "GGUF version ", version, ", expected 2 or 3");
 }
 
-// A count is believed only as far as the bytes that are left can hold it.
+// Refuses a count of items for which the remaining bytes do not suffice, or that is above the
+// limit.
 Status CheckCount(const Cursor& in, std::string_view what, uint64_t count, uint64_t min_bytes,
                   uint64_t limit) {
   if (count > in.left() / min_bytes) {
@@ -42,8 +43,8 @@ Status CheckCount(const Cursor& in, std::string_view what, uint64_t count, uint6
   return OkStatus();
 }
 
-// Positions in the order of their names. Sorting finds duplicates in any file without quadratic
-// time.
+// Positions of items in the order of their names; an error for two items of one name. Sorting finds
+// duplicates in any file without quadratic time.
 template <class Item, class Name>
 Result<std::vector<uint32_t>> SortByName(const std::vector<Item>& items, std::string_view what,
                                          Name name) {
@@ -80,8 +81,8 @@ Status BadPlace(const DirectoryEntry& entry, std::string_view why) {
                " bytes at data offset ", entry.offset, " ", why);
 }
 
-// Every tensor begins at the first aligned offset after the one before it, and the last one ends
-// the file, but for less than `alignment` bytes of padding.
+// Assigns the tensors their bytes. Every tensor has to begin at the first aligned offset after the
+// one before it, and less than `alignment` bytes of padding may follow the last one.
 Status PlaceTensors(std::span<const std::byte> data, uint64_t alignment,
                     std::vector<DirectoryEntry>& entries) {
   std::vector<uint32_t> order(entries.size());
@@ -163,7 +164,7 @@ Status GgufFile::ReadTensors(Cursor& in, uint64_t count, std::span<const std::by
   if (!CheckedAlignUp(in.position(), alignment_, &start)) {
     return Error(Code::kBadModel, "the header is larger than any file");
   }
-  // Without tensors there is no data, and no need for bytes that align it.
+  // Without tensors there is no data, and the file may end before the aligned start of the data.
   const auto data = bytes.subspan(std::min<uint64_t>(start, bytes.size()));
   AICF_RETURN_IF_ERROR(PlaceTensors(data, alignment_, entries));
   tensors_.reserve(entries.size());
@@ -192,8 +193,8 @@ Result<GgufFile> ReadGguf(const std::string& path) {
 }
 
 Result<ir::Tensor> DecodeTensor(const Tensor& tensor) {
-  // The directory's check bounds the elements: at most 256 in 84 bytes, so this is no more than 13
-  // times the file.
+  // The check of the directory bounds the elements: a format has at most 256 of them in 84 bytes,
+  // so these values take no more than 13 times the size of the file.
   const auto count = static_cast<size_t>(*ElementCount(tensor.shape));
   std::shared_ptr<float[]> values(new (std::nothrow) float[count]);
   if (values == nullptr) {

@@ -69,7 +69,8 @@ class GgufFile {
     return std::optional<T>(*std::move(converted));
   }
 
-  /// The same where a model cannot be read without it. Errors: also kBadModel when it is absent.
+  /// Like Find, for a value without which a model cannot be read. Errors: also kBadModel when it is
+  /// absent.
   template <class T>
   Result<T> Get(std::string_view key) const {
     AICF_ASSIGN_OR_RETURN(std::optional<T> value, Find<T>(key));

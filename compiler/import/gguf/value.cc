@@ -33,7 +33,7 @@ T Load(std::span<const std::byte> bytes) {
   return value;
 }
 
-// An integer of any type, as its sign and 64 bits.
+// An integer of any type: its value in 64 bits, and whether that is to be read as unsigned.
 struct Integer {
   bool is_unsigned;
   uint64_t bits;
@@ -142,7 +142,8 @@ Status Value::ReadElements(Cursor& in, int depth) {
     AICF_ASSIGN_OR_RETURN(bytes_, in.Take(total, "an array"));
     return element_ == ValueType::kBool ? CheckBool(bytes_) : OkStatus();
   }
-  // Nothing is allocated by the count: each element takes at least 8 bytes of the file.
+  // The count allocates nothing: the elements are read one by one, and each takes at least 8 bytes
+  // of the file.
   const Cursor start = in;
   for (uint64_t i = 0; i < count_; ++i) {
     AICF_RETURN_IF_ERROR(Read(number, in, depth + 1).status());

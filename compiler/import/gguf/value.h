@@ -30,7 +30,7 @@ class Value {
 
   ValueType type() const { return type_; }
   bool is_array() const { return type_ == ValueType::kArray; }
-  /// Of an array. REQUIRES: is_array().
+  /// The type of the elements of an array. REQUIRES: is_array().
   ValueType element_type() const { return element_; }
   uint64_t count() const { return count_; }
 

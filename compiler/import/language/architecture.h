@@ -1,4 +1,4 @@
-/// What is known of the architectures beside what their files say.
+/// What is known about architectures in addition to what a model's files say.
 #pragma once
 
 #include <string_view>
@@ -23,11 +23,11 @@ struct Architecture {
 /// Errors: kUnsupported listing the names.
 Result<Architecture> FindArchitecture(std::string_view name);
 
-/// Whether a layer sees a window only.
+/// Whether a layer sees only a window of positions.
 bool IsWindowed(Windows windows, int64_t layer);
 
-/// What follows from the architecture and the numbers that `model` has already: norm, activation,
-/// embedding scale, whether it is an encoder.
+/// Sets in `model` what follows from the architecture and from the numbers that `model` has
+/// already: norm, activation, embedding scale, whether it is an encoder.
 void ApplyArchitecture(const Architecture& architecture, Model& model);
 
 /// theta^(-2 i / size), i < size / 2.

@@ -8,13 +8,13 @@
 namespace aicf::language {
 namespace {
 
-/// What the host hands over, and what follows from it for all layers.
+/// The inputs that the host hands over, and values that follow from them for all layers.
 struct Requests {
   ValueId tokens, slots, origins, lengths, pages;
   ValueId temperature, top_k, top_p, min_p, seeds;
   ValueId extent;     ///< i64, T
   ValueId positions;  ///< i32 [B, T]
-  ValueId places;     ///< i32 [B, T, 2]: page and row in it, or a page that there is not
+  ValueId places;     ///< i32 [B, T, 2]: a page (or one that does not exist), a row in it
 };
 
 /// Cosine and sine of all positions: [B, T, pairs] each.
@@ -64,8 +64,8 @@ class DecoderBuilder {
     FindPlaces();
   }
 
-  // Where each row goes in the cache. A row behind the valid ones goes to the page after the last,
-  // which a scatter leaves out.
+  // Computes where each row goes in the cache. A row behind the valid ones gets the page pool(),
+  // which does not exist, so that a scatter leaves the row out.
   void FindPlaces() {
     r_.extent = w_.Op("Gather", {w_.Op("Shape", {r_.tokens}), w_.Constant("one", ScalarInt(1))});
     const ValueId rows = w_.Op(
@@ -111,7 +111,8 @@ class DecoderBuilder {
     return {w_.Mul(turn.cosine, magnitude), w_.Mul(turn.sine, magnitude)};
   }
 
-  /// Queries [B, T, heads, head]; keys and values of this run as those, or with all in their cache.
+  /// Queries [B, T, heads, head]. Keys and values are those of this run in the same form or, after
+  /// Append, the whole caches.
   struct Heads {
     ValueId q, k, v;
   };
@@ -143,7 +144,8 @@ class DecoderBuilder {
                     {pool(), o_.page, m_.key_heads, m_.head}, {});
   }
 
-  // Queries as attention takes them, and the cache with the rows of this run in it.
+  // Appends keys and values of this run to their caches. Gives the queries in the form that
+  // attention takes, and the caches with the new rows in them.
   Heads Append(int64_t layer, const Heads& h) {
     std::vector<ValueId> inputs = {h.k, h.v, r_.places, Cache("keys", layer),
                                    Cache("values", layer)};
@@ -202,9 +204,10 @@ class DecoderBuilder {
     return w_.Add(x, h);
   }
 
-  // The last valid row alone goes on to the logits. An idle request's length is 0: its index would
-  // be below the first row, and it reads one that no one looks at. The upper limit says that where
-  // each request has one row it is that one, so that nothing has to be looked up.
+  // Only the last valid row goes on to the logits. An idle request has the length 0: its index
+  // would be below the first row, so it reads the first row, at whose result no one looks. The
+  // upper limit shows (to simplify-arithmetic) that where each request has one row the index is
+  // always 0, so that nothing has to be looked up.
   Status Draw(ValueId x) {
     w_.Scope("logits");
     const ValueId rows = w_.Op("Sub", {r_.lengths, r_.origins});

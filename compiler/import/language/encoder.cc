@@ -31,7 +31,7 @@ class EncoderBuilder {
     return ir::Tensor::FromValues<int64_t>(DType::kI64, {}, std::span(&value, 1));
   }
 
-  // A text is one piece: all its tokens are of the first type.
+  // A text is a single piece, so all its tokens have the first token type.
   Result<ValueId> Embed() {
     w_.Scope("embed");
     AICF_ASSIGN_OR_RETURN(const ValueId words, layers_.Rows("token_embd", tokens_));
@@ -69,8 +69,8 @@ class EncoderBuilder {
     return layers_.Norm(LayerRole(layer, "post_ffw_norm"), w_.Add(x, h));
   }
 
-  // The mean of the rows that hold tokens. The others are zeroed rather than multiplied by zero:
-  // what they hold may be anything.
+  // The mean of the rows that hold tokens. The other rows are replaced by zeros and not multiplied
+  // by zero, since they may hold anything, NaN included.
   ValueId Pooled(ValueId x) {
     w_.Scope("pool");
     const ValueId valid = w_.Op("Less", {w_.Cast(positions_, DType::kI32), lengths_});
@@ -81,7 +81,7 @@ class EncoderBuilder {
     const ValueId mean = w_.Op("Div", {sum, w_.Unsqueeze(count, 1)});
     if (!m_.unit_length) return mean;
     const ValueId length = w_.Op("ReduceL2", {mean, w_.Ints({1})}, {{"keepdims", int64_t{1}}});
-    // A vector of zeros stays one.
+    // The lower limit of the length keeps a vector of zeros as it is.
     constexpr double kLeastLength = 1e-12;
     return w_.Op("Div", {mean, w_.Op("Max", {length, w_.Float(kLeastLength)})});
   }

@@ -7,7 +7,7 @@
 namespace aicf::language {
 namespace {
 
-/// More than any model has of anything; what is beyond is a damaged file.
+/// No model has more of anything; a file that says so is damaged.
 constexpr uint64_t kMaxNumber = uint64_t{1} << 24;
 
 class GgufModelReader {
@@ -43,7 +43,8 @@ class GgufModelReader {
     if (value == nullptr && fallback) return *fallback;
     uint64_t number = 0;
     if (value != nullptr && value->is_array()) {
-      // One number per layer: what is built here has the same for all.
+      // The file has one number per layer. The graphs built here have the same number in all
+      // layers.
       AICF_ASSIGN_OR_RETURN(const auto all, file_.Get<std::vector<uint64_t>>(key));
       for (uint64_t n : all) {
         if (n != all[0]) {
@@ -95,7 +96,7 @@ class GgufModelReader {
   Status ReadCaps() {
     m_.attention_scale = 1 / std::sqrt(static_cast<double>(m_.head));
     if (prefix_ != "gemma2") return OkStatus();
-    // Queries of the largest model of the family are scaled by the width per head.
+    // The largest model of the family (46 layers) scales its queries by the width per head.
     constexpr int64_t kLayersOf27B = 46;
     if (m_.layers == kLayersOf27B) {
       m_.attention_scale = 1 / std::sqrt(static_cast<double>(m_.hidden / m_.heads));
@@ -132,7 +133,8 @@ class GgufModelReader {
     return OkStatus();
   }
 
-  // Frequencies divided by the factors of this weight; as they are where there is none.
+  // The frequencies, divided by the factors that the weight of this role holds; unchanged where
+  // there is no such weight.
   Result<std::vector<float>> Divided(std::vector<float> frequencies, const char* role) {
     const Weight* weight = m_.Find(role);
     if (weight == nullptr) return frequencies;
@@ -151,8 +153,8 @@ class GgufModelReader {
     return frequencies;
   }
 
-  // A model that was stretched has two sets: for texts as long as it was first trained for, and for
-  // longer ones.
+  // A model whose context was stretched has two sets of factors: one for texts up to the length for
+  // which it was first trained, and one for longer texts.
   Status DivideFrequencies(Rope& rope) {
     AICF_ASSIGN_OR_RETURN(rope.inverse_frequencies,
                           Divided(std::move(rope.inverse_frequencies), "rope_freqs"));
@@ -211,8 +213,8 @@ class GgufModelReader {
     return OkStatus();
   }
 
-  // Row 2 i + j of a head becomes row j * pairs + i: elements that turn together lie half a head
-  // apart then, as everywhere else.
+  // Reorders the rows of query and key weights: row 2 i + j of a head becomes row j * pairs + i.
+  // Two elements that turn together then lie half a head apart, as in all other models.
   void TakePairsApart() {
     const int64_t pairs = static_cast<int64_t>(m_.ropes[0].inverse_frequencies.size());
     for (int64_t layer = 0; layer < m_.layers; ++layer) {

@@ -18,10 +18,10 @@ class GraphWriter {
  public:
   ir::Graph& graph() { return graph_; }
 
-  /// Nodes and values that follow are named after it: "blk.3.attn".
+  /// Sets the prefix of the names of nodes and values that follow, e.g. "blk.3.attn".
   void Scope(std::string scope) { scope_ = std::move(scope); }
 
-  /// An input whose extents that are -1 bear these symbols.
+  /// An input. `symbols` names the extents that are -1, by axis.
   ValueId Input(std::string_view name, DType dtype, const Dims& shape,
                 std::vector<std::string> symbols);
   /// Makes a value an output of this name.
@@ -41,7 +41,7 @@ class GraphWriter {
   ValueId Add(ValueId a, ValueId b) { return Op("Add", {a, b}); }
   ValueId Mul(ValueId a, ValueId b) { return Op("Mul", {a, b}); }
   ValueId Cast(ValueId x, DType to);
-  ValueId Reshape(ValueId x, const std::vector<int64_t>& shape);  ///< 0: as it was; -1: the rest
+  ValueId Reshape(ValueId x, const std::vector<int64_t>& shape);  ///< 0: unchanged; -1: the rest
   ValueId Transpose(ValueId x, const std::vector<int64_t>& axes);
   ValueId Unsqueeze(ValueId x, int64_t axis);
   std::vector<ValueId> Split(ValueId x,

@@ -20,7 +20,8 @@ bool IsIndex(const Json& value) {
          value.get<uint64_t>() <= static_cast<uint64_t>(kMostOfNumber);
 }
 
-/// Ends the parsing of what has too many levels, or a key twice: parsers disagree about its value.
+/// Ends the parsing of text that has too many levels, or a key twice in one object: parsers
+/// disagree about which of its values counts.
 struct Watch {
   std::vector<std::set<std::string>> open;  ///< keys of the objects around what is read
   std::string repeated;
@@ -48,7 +49,7 @@ Result<HfConfig> HfConfig::Parse(std::string_view text, std::string_view name) {
     });
     if (json.is_object()) return HfConfig(std::move(json), std::string(name));
   } catch (const std::exception&) {
-    // Said below, with the file's name.
+    // The error is reported below, with the name of the file.
   }
   if (!watch.repeated.empty()) {
     return Error(Code::kBadModel, name, " has ", Quote(watch.repeated), " twice");

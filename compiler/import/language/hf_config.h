@@ -17,7 +17,8 @@ class HfConfig {
   static Result<HfConfig> Parse(std::string_view text, std::string_view name);
 
   bool Has(std::string_view key) const;  ///< there, and not null
-  /// With the values of `defaults` where it has not even a null.
+  /// This configuration, with the values of `defaults` for keys that it does not have, not even as
+  /// null.
   HfConfig Over(const HfConfig& defaults) const;
 
   // Errors: kBadModel naming the key when it is missing (without a fallback) or has another type.

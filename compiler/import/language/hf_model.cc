@@ -52,7 +52,7 @@ class HfModelReader {
   bool Gpt2() const { return architecture_.name == "gpt2"; }
   bool Gemma() const { return architecture_.name.starts_with("gemma"); }
 
-  // GPT-2 has short names for the same numbers.
+  // A number of the configuration. GPT-2 has short keys for the same numbers.
   Result<int64_t> Size(const char* key, const char* short_key,
                        std::optional<int64_t> fallback = {}) {
     AICF_ASSIGN_OR_RETURN(const int64_t size, c_.Int(Gpt2() ? short_key : key, fallback));
@@ -85,7 +85,8 @@ class HfModelReader {
     if (!c_.Has(key)) return OkStatus();
     AICF_ASSIGN_OR_RETURN(const std::string name, c_.Text(key));
     for (const auto& [known, activation] : kActivations) {
-      // Gemma's first configurations say gelu and mean its approximation.
+      // Gemma's first configurations say "gelu" and mean its tanh approximation, which the
+      // architecture has set already.
       if (known == name && !(Gemma() && name == "gelu")) {
         m_.activation = activation;
         return OkStatus();
@@ -140,7 +141,7 @@ class HfModelReader {
       return Error(Code::kUnsupported, "weight ", Quote(t.name), " is ", DTypeName(dtype),
                    ", expected f32, f16 or bf16");
     }
-    // The tensor's own bytes are kept alive by the file that all tensors share.
+    // A copy of the tensor keeps its bytes alive, through the file that all tensors share.
     auto owner = std::make_shared<const ir::Tensor>(t.data);
     Weight weight{FormatOf(dtype), t.data.shape(), t.data.bytes(), owner};
     if (role.turned) {
@@ -154,7 +155,7 @@ class HfModelReader {
     return OkStatus();
   }
 
-  // Gemma's norms scale by one more than their weights.
+  // The weights plus one: Gemma's norms scale by one more than their weights.
   static Result<Weight> PlusOne(const Weight& weight) {
     AICF_ASSIGN_OR_RETURN(std::vector<float> values, Decode(weight));
     for (float& v : values) v += 1;
@@ -172,7 +173,7 @@ class HfModelReader {
 Result<Model> ModelFromHfFolder(const std::string& folder, const NamedFiles& files) {
   AICF_ASSIGN_OR_RETURN(const HfTexts texts, ReadHfTexts(folder, files));
   AICF_ASSIGN_OR_RETURN(const HfConfig whole, HfConfig::Parse(texts.config, "config.json"));
-  // A model for texts and images has its text model's numbers in an object of their own.
+  // A model for texts and images has the numbers of its text model in an object of their own.
   AICF_ASSIGN_OR_RETURN(const HfConfig inner, whole.Object("text_config"));
   const HfConfig config = whole.Has("text_config") ? inner : whole;
   AICF_ASSIGN_OR_RETURN(const HfModelType type, ReadModelType(config));

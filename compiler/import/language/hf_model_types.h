@@ -1,4 +1,4 @@
-/// What is known of the kinds of models beside what their configurations say.
+/// What is known about the types of models in addition to what their configurations say.
 #pragma once
 
 #include "compiler/import/language/architecture.h"
@@ -8,11 +8,11 @@ namespace aicf::language {
 
 struct HfModelType {
   Architecture architecture;
-  HfConfig config;  ///< with the defaults of its kind
+  HfConfig config;  ///< with the defaults of its type filled in
 };
 
-/// Errors: kBadModel without a "model_type"; kUnsupported for one that is not known, and for a
-/// switch that stands as no graph is built for.
+/// Reads the type of a model. Errors: kBadModel without a "model_type"; kUnsupported for a type
+/// that is not known, and for a switch with a value for which no graph can be built.
 Result<HfModelType> ReadModelType(const HfConfig& config);
 
 }  // namespace aicf::language

@@ -27,7 +27,9 @@ bool IsOf(std::string_view families, std::string_view architecture) {
   return families == architecture;
 }
 
-// The text for the star; nullopt where the name is no such one.
+// Matches a name against a pattern. Gives the text in the place of the star, which is the number of
+// a layer, and "" where there is no star or the pattern ends in "**"; nullopt where the name does
+// not match.
 std::optional<std::string_view> Starred(std::string_view pattern, std::string_view name) {
   if (pattern.ends_with("**")) {
     const bool begins = name.starts_with(pattern.substr(0, pattern.size() - 2));
@@ -47,7 +49,8 @@ std::optional<std::string_view> Starred(std::string_view pattern, std::string_vi
   return LayerNumber(text) ? std::optional(text) : std::nullopt;
 }
 
-// ".bias", or nothing for what is no bias. BERT's first files have other words for those of norms.
+// Takes the suffix off a name. Gives ".bias" for a bias, else "". The first files of BERT call the
+// weight and the bias of a norm "gamma" and "beta".
 std::string TakeSuffix(std::string_view& name) {
   for (const std::string_view suffix : {".weight", ".gamma", ".bias", ".beta"}) {
     if (!name.ends_with(suffix)) continue;

@@ -32,7 +32,7 @@ Status CheckPooling(const HfTexts& texts) {
   return mean ? OkStatus() : OtherPooling("no pooling");
 }
 
-// "sentence_transformers.models.Pooling": the last word.
+// The kind of a module, e.g. "Pooling": the last word of "sentence_transformers.models.Pooling".
 Result<std::string> KindOf(const HfConfig& module) {
   AICF_ASSIGN_OR_RETURN(const std::string type, module.Text("type"));
   return type.substr(type.rfind('.') + 1);
@@ -42,7 +42,7 @@ Result<std::string> KindOf(const HfConfig& module) {
 
 Status ReadPooling(const HfTexts& texts, Model& model) {
   if (!texts.modules) return OkStatus();
-  // The file is a list.
+  // The file is a list, and HfConfig reads objects.
   AICF_ASSIGN_OR_RETURN(
       const HfConfig file,
       HfConfig::Parse(StrCat("{\"modules\":", *texts.modules, "}"), "modules.json"));

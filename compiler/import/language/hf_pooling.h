@@ -1,5 +1,5 @@
-/// How a Hugging Face folder's model makes one vector of a text, by the files of
-/// sentence-transformers.
+/// How the model of a Hugging Face folder makes one vector of a text, as the files of
+/// sentence-transformers say it.
 #pragma once
 
 #include "base/status.h"
@@ -8,8 +8,9 @@
 
 namespace aicf::language {
 
-/// Fills Model::unit_length. A folder without modules.json: the mean, of its own length.
-/// Errors: kBadModel; kUnsupported naming a module or a way of pooling that is not known.
+/// Sets Model::unit_length. In a folder without modules.json, the vector is the mean, with whatever
+/// length that has. Errors: kBadModel; kUnsupported naming a module or a way of pooling that is not
+/// known.
 Status ReadPooling(const HfTexts& texts, Model& model);
 
 }  // namespace aicf::language

@@ -9,7 +9,7 @@
 namespace aicf::language {
 namespace {
 
-/// One kind of rotary positions as a configuration says it.
+/// What a configuration says of one kind of rotary positions.
 struct RopeSource {
   double theta = 10000;
   HfConfig scaling;  ///< has "rope_type", or "type" in older files, where there is any scaling
@@ -39,7 +39,7 @@ Status ScaleLlama3(const HfConfig& c, Rope& rope) {
   return OkStatus();
 }
 
-// Frequencies divided by a factor for every pair.
+// Frequencies, each divided by the factor that the list `key` has for its pair.
 Result<std::vector<float>> Divided(const std::vector<float>& frequencies, const HfConfig& scaling,
                                    const char* key) {
   AICF_ASSIGN_OR_RETURN(const std::vector<double> factors, scaling.Reals(key));
@@ -58,8 +58,9 @@ Result<std::vector<float>> Divided(const std::vector<float>& frequencies, const 
   return out;
 }
 
-// Two lists of factors: for texts of the length that the model was first trained for, and for
-// longer ones. Sine and cosine grow by how much longer they may be, for short texts as well.
+// Reads two lists of factors: one for texts up to the length for which the model was first trained,
+// and one for longer texts. Sine and cosine are multiplied by a number that grows with how much
+// longer texts may be; it applies to short texts as well.
 Status ScaleLong(const HfConfig& c, const HfConfig& scaling, const Model& m, Rope& rope) {
   const char* const key = "original_max_position_embeddings";
   const HfConfig& where = scaling.Has(key) ? scaling : c;
@@ -109,7 +110,8 @@ Result<Rope> RopeOf(const HfConfig& c, const RopeSource& source, const Model& m)
   return rope;
 }
 
-/// Where the configuration says how layers of a kind ("full_attention", "sliding_attention") turn.
+/// What the configuration says of how layers of a kind ("full_attention", "sliding_attention")
+/// turn.
 Result<RopeSource> SourceOf(const HfConfig& c, const char* kind, bool local) {
   AICF_ASSIGN_OR_RETURN(double theta, c.Real("rope_theta", 10000.0));
   if (c.Has("rope_parameters")) {
@@ -147,7 +149,7 @@ Result<std::vector<bool>> ListedLayers(const HfConfig& c, const Model& m) {
   return windowed;
 }
 
-// The same from the numbers that older versions wrote.
+// Which layers see a window only, by the numbers that older versions wrote.
 Result<std::vector<bool>> NumberedLayers(const HfConfig& c, const Architecture& architecture,
                                          const Model& m) {
   AICF_ASSIGN_OR_RETURN(const bool used, c.Flag("use_sliding_window", false));
@@ -174,7 +176,8 @@ Result<std::vector<int64_t>> WindowsOf(const HfConfig& c, const Architecture& ar
                                                               ? ListedLayers(c, m)
                                                               : NumberedLayers(c, architecture, m));
   AICF_ASSIGN_OR_RETURN(const int64_t window, c.Int("sliding_window", 0));
-  // Where the layers are listed, nothing said is no window for them all.
+  // If the layers are listed, a missing window is an error, and does not mean that no layer has
+  // one.
   const bool needed = c.Has("sliding_window") || c.Has("layer_types");
   std::vector<int64_t> windows;
   for (const bool local : windowed) {

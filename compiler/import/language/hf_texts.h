@@ -18,9 +18,9 @@ struct HfTexts {
   std::optional<std::string> modules, pooling;  ///< of sentence-transformers
 };
 
-/// Only files of these very names in this very folder, and 1_Pooling/config.json, none of them a
-/// link unless to the store of `files` (OpenNamedFile). Errors: kIo; kBadModel above the limits,
-/// and for a link.
+/// Reads only files of exactly these names in exactly this folder, and 1_Pooling/config.json. None
+/// may be a link unless it leads to the store of `files` (OpenNamedFile). Errors: kIo; kBadModel
+/// above the limits, and for a link.
 Result<HfTexts> ReadHfTexts(const std::string& folder, const NamedFiles& files);
 
 /// Tokenizer, tokens that end a text, and chat template. Errors: those of ReadTokenizerJson.

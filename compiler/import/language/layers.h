@@ -25,8 +25,8 @@ class Layers {
   /// this role.
   Result<ValueId> Norm(const std::string& role, ValueId x);
 
-  /// x [.., K] times the rows of the matrices, the results next to each other: one product where
-  /// they are stored alike, with their biases.
+  /// x [.., K] times the rows of each matrix, plus its bias; the results of the matrices follow
+  /// each other along the last axis. It is one product where all matrices have the same format.
   Result<ValueId> Product(ValueId x, const std::vector<std::string>& roles);
 
   /// Rows of a matrix by index: [indices.., K], f32.

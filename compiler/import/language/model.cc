@@ -21,7 +21,7 @@ Status CheckWeight(const Model& model, const std::string& role, const Dims& shap
                ", expected ", ToString(shape));
 }
 
-/// One that may be absent.
+/// Like CheckWeight, for a weight that may be absent.
 Status CheckOptional(const Model& model, const std::string& role, const Dims& shape) {
   return model.Find(role) == nullptr ? OkStatus() : CheckWeight(model, role, shape);
 }
@@ -37,7 +37,7 @@ Status CheckMatrix(const Model& model, const std::string& role, int64_t out, int
   return CheckOptional(model, role + ".bias", {out});
 }
 
-// One matrix for all parts, or one each.
+// Checks either one joint matrix for all parts, or a matrix for each part.
 Status CheckParts(const Model& model, int64_t layer, std::string_view joint,
                   const std::vector<std::pair<std::string_view, int64_t>>& parts) {
   int64_t all = 0;
@@ -78,7 +78,7 @@ Status CheckRange(std::string_view what, double value, double least, double most
   return Error(Code::kBadModel, "the ", what, " is ", value, ", expected ", least, " to ", most);
 }
 
-/// Bytes that a weight owns.
+/// A weight that owns its bytes.
 Weight Owned(BlockFormat format, const Dims& shape, std::vector<std::byte> bytes) {
   auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   return {format, shape, *owner, owner};

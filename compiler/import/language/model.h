@@ -32,9 +32,9 @@ enum class Activation : uint8_t { kSilu, kGelu, kGeluTanh };
 
 /// Rotary positions: pair i of a head turns by position * inverse_frequencies[i].
 struct Rope {
-  std::vector<float> inverse_frequencies;  ///< one per pair; fewer than half a head: the rest stays
+  std::vector<float> inverse_frequencies;  ///< one per pair; what is left of a head does not turn
   double magnitude = 1;                    ///< factor of sine and cosine (longrope)
-  /// In their place where texts may have more than `short_context` positions; empty: none.
+  /// Used instead where texts may have more than `short_context` positions; empty: never.
   std::vector<float> long_frequencies = {};
   int64_t short_context = 0;
   friend bool operator==(const Rope&, const Rope&) = default;
@@ -46,8 +46,8 @@ struct LayerNumbers {
 };
 
 /// Weights are named as in GGUF files, without ".weight": "token_embd", "blk.3.attn_q",
-/// "blk.3.attn_q.bias". Which of the optional ones are there decides what is computed: biases,
-/// norms of queries and keys, norms behind attention and feed-forward, an output matrix of its own.
+/// "blk.3.attn_q.bias". What is computed depends on which optional weights are there: biases, norms
+/// of queries and keys, norms behind attention and feed-forward, an output matrix of its own.
 struct Model {
   std::string architecture;  ///< "llama", "qwen3", "gemma3", "gpt2", "bert", ...
   int64_t layers = 0, hidden = 0, heads = 0, key_heads = 0, head = 0, feed_forward = 0;
@@ -60,7 +60,7 @@ struct Model {
   double attention_scale = 0;               ///< of the products of queries and keys
   double attention_cap = 0, logit_cap = 0;  ///< cap * tanh(x / cap); 0: none
   double embedding_scale = 1;
-  bool encoder = false;      ///< gives a text one vector, the mean of its tokens'
+  bool encoder = false;      ///< gives a text one vector, the mean of its tokens' vectors
   bool unit_length = false;  ///< the vector is divided by its length
   std::vector<Rope> ropes;   ///< empty: positions are learned ("position_embd"), or none
   std::vector<LayerNumbers> layer_numbers;
@@ -78,21 +78,22 @@ struct Model {
 /// "blk.3.attn_q".
 std::string LayerRole(int64_t layer, std::string_view role);
 
-/// Digits as names have them; nullopt for other text, for a zero in front, and above 9999.
+/// The number of a layer in digits, as names have it; nullopt for other text, for a zero in front,
+/// and above 9999.
 std::optional<int64_t> LayerNumber(std::string_view digits);
 
-/// Numbers of layers and heads that can be. Errors: kBadModel naming them.
+/// Checks that the numbers of layers and heads are possible. Errors: kBadModel naming them.
 Status CheckSizes(const Model& model);
 
-/// Scales, caps and frequencies that arithmetic in f32 gives results with. Errors: kBadModel naming
-/// the number.
+/// Checks that scales, caps and frequencies are in ranges in which f32 arithmetic gives results.
+/// Errors: kBadModel naming the number.
 Status CheckNumbers(const Model& model);
 
-/// Roles of all weights that the model's numbers ask for are there, with the shapes that follow
-/// from them. Errors: kBadModel naming the weight.
+/// Checks that all weights which the model's numbers ask for are there, with the shapes that follow
+/// from those numbers. Errors: kBadModel naming the weight.
 Status CheckWeights(const Model& model);
 
-/// All its values. Errors: kResource.
+/// All values of a weight. Errors: kResource.
 Result<std::vector<float>> Decode(const Weight& weight);
 
 /// The rows of several matrices, one after the other. REQUIRES: equal formats and row lengths.
@@ -101,7 +102,7 @@ Weight JoinRows(const std::vector<const Weight*>& parts);
 /// The transposed matrix. REQUIRES: elements, not blocks of several.
 Weight Turned(const Weight& weight);
 
-/// Values of its own.
+/// A weight in f32 that owns these values.
 Weight OwnedFloats(const Dims& shape, std::vector<float> values);
 
 /// Row i of the result is row order[i].

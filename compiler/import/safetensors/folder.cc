@@ -23,7 +23,8 @@ const std::string* ShardOf(const ShardIndex& index, std::string_view name) {
   return at == index.tensors.end() || at->first != name ? nullptr : &index.shards[at->second];
 }
 
-// Each tensor of a shard is in that shard by the index, so no tensor is in two.
+// Adds the tensors of a shard. The index has to name this shard for each of them, so no tensor can
+// be in two shards.
 Status AddShard(const ShardIndex& index, const std::string& shard, SafetensorsFile file,
                 SafetensorsFile& all) {
   for (NamedTensor& tensor : file.tensors) {
@@ -37,7 +38,8 @@ Status AddShard(const ShardIndex& index, const std::string& shard, SafetensorsFi
   return OkStatus();
 }
 
-// Of names that are sorted in both, and all of which the index has.
+// Checks that no tensor of the index is missing. Both lists are sorted by name, and the index has
+// all tensors of `all` (AddShard).
 Status CheckComplete(const ShardIndex& index, const SafetensorsFile& all) {
   for (size_t i = 0; i < index.tensors.size(); ++i) {
     const auto& [name, shard] = index.tensors[i];

@@ -108,7 +108,7 @@ class HeaderEvents final : public JsonEvents {
   }
 
  private:
-  // What comes next.
+  // What the reader expects next.
   enum class Place : uint8_t {
     kStart,
     kNames,

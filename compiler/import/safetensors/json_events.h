@@ -1,4 +1,4 @@
-/// JSON as it is read here: every event is refused but those that a derived class takes, so a
+/// A strict JSON reader. It refuses every event except those that a derived class accepts, so a
 /// document of another form ends at its first wrong token, and nothing is built from it.
 #pragma once
 

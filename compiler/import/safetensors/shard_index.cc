@@ -117,7 +117,8 @@ class IndexEvents final : public JsonEvents {
   std::string key_;
 };
 
-// Shards were numbered as they came; their order is that of their names.
+// Shards have been numbered in the order in which they came. Renumbers them in the order of their
+// names.
 void SortShards(IndexEvents& events) {
   std::vector<uint32_t> place(events.shards.size());
   for (const auto& [name, number] : events.shards) {

@@ -18,9 +18,8 @@ struct ShardIndex {
   std::optional<uint64_t> total_bytes;                    ///< of all tensors, where it is stated
 };
 
-/// Errors: kBadModel for another form, duplicate keys, and shards that are no plain file name
-/// ending in
-/// ".safetensors"; kResource for more tensors or shards than the limits.
+/// Errors: kBadModel for another form, for duplicate keys, and for shards that are not a plain file
+/// name ending in ".safetensors"; kResource for more tensors or shards than the limits.
 Result<ShardIndex> ParseShardIndex(std::string_view json);
 
 }  // namespace aicf::safetensors

@@ -25,7 +25,7 @@ const std::vector<ChatMarkers>& AllChatMarkers() {
   return markers;
 }
 
-// Files have line feeds in literals, or two characters for them.
+// Makes line feeds of the two characters "\n" in literals: files have either.
 std::string WithLineFeeds(std::string_view text) {
   std::string out;
   for (size_t at; (at = text.find("\\n")) != text.npos; text.remove_prefix(at + 2)) {

@@ -1,4 +1,4 @@
-/// Which family a model's chat template is of.
+/// Finds out to which family a model's chat template belongs.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace aicf {
 
-/// What LanguageModel::chat_template says of a template with this text (tokenizer.chat_template of
-/// a GGUF file, chat_template of tokenizer_config.json, chat_template.jinja): the family's name, or
-/// schema::kUnknownChatTemplate. Empty for an empty text. The text is never executed, so a template
-/// that is like a known one in its marks and not in what it does is taken for that one.
+/// The value of LanguageModel::chat_template for a template with this text (tokenizer.chat_template
+/// of a GGUF file, chat_template of tokenizer_config.json, chat_template.jinja): the name of the
+/// family, or schema::kUnknownChatTemplate. Empty for an empty text. The text is never executed, so
+/// a template that has the marks of a known one but does something else is taken for the known one.
 std::string RecognizeChatTemplate(std::string_view text);
 
 }  // namespace aicf

@@ -8,8 +8,9 @@
 
 namespace aicf {
 
-/// `named`, which are the ids that a model's files say end a text, the tokenizer's eos, and the
-/// control tokens whose spelling is known to (end_tokens.def): ascending, each once, in range.
+/// The tokens that end a text: `named`, the ids for which a model's files say so; the tokenizer's
+/// eos; and control tokens whose spelling is known to end a text (end_tokens.def). Ascending, each
+/// once, in range.
 std::vector<uint32_t> EndTokens(const schema::TokenizerData& data, std::vector<uint32_t> named);
 
 }  // namespace aicf

@@ -25,7 +25,7 @@ Result<bool> FlagOr(const GgufFile& file, std::string_view name, bool otherwise)
   return flag.value_or(otherwise);
 }
 
-// An id that the file names, or the one that its kind of tokenizer has.
+// The id that the file names, or else the one that tokenizers of this kind have.
 Result<std::optional<uint32_t>> FindId(const GgufFile& file, std::string_view name,
                                        const TokenizerData& data,
                                        std::optional<uint32_t> otherwise = std::nullopt) {
@@ -51,7 +51,7 @@ Status ReadByteBpe(const GgufFile& file, TokenizerData* data, bool* add_bos) {
     if (auto bytes = schema::FromByteAlphabet(data->tokens[id])) {
       data->tokens[id] = *std::move(bytes);
     } else {
-      data->types[id] = TokenType::kUnused;  // no text has such letters when it is looked up
+      data->types[id] = TokenType::kUnused;  // not in the byte alphabet: no text has it
     }
   }
   AICF_ASSIGN_OR_RETURN(const auto pre, file.Find<std::string_view>(GgmlKey("pre")));
@@ -67,7 +67,7 @@ Status ReadByteBpe(const GgufFile& file, TokenizerData* data, bool* add_bos) {
   return OkStatus();
 }
 
-// Merges of characters in place of scores, line by line.
+// Pieces are joined by merges of characters and not by scores; text is split into lines.
 Status ReadMergedPieces(const GgufFile& file, TokenizerData* data) {
   data->scores.clear();
   data->patterns.push_back({"[^\\n]+|\\n+"});
@@ -92,7 +92,8 @@ Status ReadUnigram(const GgufFile& file, TokenizerData* data) {
   return ReadSpacePrefix(file, false, data);
 }
 
-// The file has U+2581 before a word's first token, where WordPiece has a mark before the others.
+// The file has U+2581 in front of the first token of a word, where WordPiece has a mark in front of
+// the others. This restores WordPiece's form.
 void RestoreContinuations(TokenizerData* data) {
   for (uint32_t id = 0; id < data->tokens.size(); ++id) {
     std::string& token = data->tokens[id];
@@ -115,7 +116,7 @@ Status ReadWordPiece(const GgufFile& file, TokenizerData* data) {
   return OkStatus();
 }
 
-// What is looked for in a text itself.
+// Reads the added tokens, which are looked for in the text itself.
 Status ReadAdded(const GgufFile& file, TokenizerData* data) {
   AICF_ASSIGN_OR_RETURN(const auto name, file.Find<std::string_view>("general.name"));
   std::string lower(name.value_or(""));
@@ -155,7 +156,8 @@ Status ReadIds(const GgufFile& file, const KindOfGguf& kind, bool add_bos, Token
   AICF_ASSIGN_OR_RETURN(
       data->eos, FindId(file, bert ? "seperator_token_id" : "eos_token_id", *data, kind.eos));
   AICF_ASSIGN_OR_RETURN(data->pad, FindId(file, "padding_token_id", *data));
-  // All bytes are tokens of a byte-level vocabulary; files name its end of a text here.
+  // A byte-level vocabulary has no unknown token, since all bytes are tokens; files name the token
+  // that ends a text under this key.
   if (data->kind != TokenizerKind::kByteBpe) {
     AICF_ASSIGN_OR_RETURN(data->unknown, FindId(file, "unknown_token_id", *data, kind.unknown));
   }

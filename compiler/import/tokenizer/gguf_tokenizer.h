@@ -20,9 +20,9 @@ struct GgufTokenizer {
 /// has no tokenizer. Errors: kBadModel naming the metadata; kUnsupported naming a model of
 /// tokenizer, a way to split text (split_rules.def) or a normalisation that is not known.
 ///
-/// Where a file says less than the tokenizer that it was made of, what models of its kind have in
-/// common counts: the expressions and NFC by the name of the splitting, white space behind Phi-3's
-/// special tokens, letters in lower case without accents for WordPiece.
+/// A file may say less than the tokenizer from which it was made. Then what models of its kind have
+/// in common applies: the expressions and NFC by the name of the splitting, white space behind
+/// Phi-3's special tokens, letters in lower case without accents for WordPiece.
 Result<std::optional<GgufTokenizer>> ReadGgufTokenizer(const gguf::GgufFile& file);
 
 }  // namespace aicf

@@ -20,7 +20,7 @@ Status ReadTypes(const GgufFile& file, TokenizerData* data) {
     if (type < 0 || type >= static_cast<int32_t>(TokenType::kCount)) {
       return WrongTokenizer("a token of type ", type);
     }
-    // 0 says that whoever made the file did not know.
+    // Type 0 means that whoever made the file did not know the type.
     data->types.push_back(type == 0 ? TokenType::kNormal : static_cast<TokenType>(type));
   }
   return OkStatus();

@@ -19,7 +19,8 @@ Result<Json> ParseOptional(std::string_view name, std::string_view text) {
   return ParseObject(name, text);
 }
 
-// "<s>", {"content": "<s>"} or null, where the tokenizer has no such token yet.
+// Sets a token that the configuration names ("<s>", {"content": "<s>"} or null), unless the
+// tokenizer has one already.
 Status NameToken(const Json& config, const char* key, const TokenizerData& data,
                  std::optional<uint32_t>* id) {
   const Json& named = Member(config, key);

@@ -26,11 +26,11 @@ struct HuggingFaceText {
   std::string chat_template;         ///< its text, for RecognizeChatTemplate; empty: none
 };
 
-/// The tokenizer with bos, eos and pad as tokenizer_config.json names them where tokenizer.json
-/// does not; whether they go around a text, tokenizer.json says alone. Ids that end a text come
-/// from generation_config.json, else config.json. Of several chat templates the one named "default"
-/// is taken. Errors: those of ReadTokenizerJson; kBadModel naming the file and the key for what is
-/// of another type than it should be, and for ids that are no tokens.
+/// Reads the tokenizer. bos, eos and pad are those of tokenizer.json, or else those that
+/// tokenizer_config.json names; only tokenizer.json says whether they go around a text. Ids that
+/// end a text come from generation_config.json, else config.json. Of several chat templates the one
+/// named "default" is taken. Errors: those of ReadTokenizerJson; kBadModel naming the file and the
+/// key for a member of the wrong type, and for ids that are no tokens.
 Result<HuggingFaceText> ReadHuggingFaceText(const HuggingFaceFiles& files);
 
 }  // namespace aicf

@@ -6,10 +6,11 @@
 namespace aicf::tokenizer_json {
 namespace {
 
-// Nesting is bounded, because what reads the parts, and frees them, calls itself.
+// Nesting is bounded, because reading the parts and freeing them recurses.
 constexpr int kMaxDepth = 64;
 
-// Looks at a file while it is read, for what its tree would no longer show.
+// Watches a file while it is read, for depth and repeated keys, which its tree would no longer
+// show.
 class JsonWatch {
  public:
   bool See(int depth, Json::parse_event_t event, const Json& value) {
@@ -17,7 +18,7 @@ class JsonWatch {
     if (depth > kMaxDepth) return false;
     if (event == Json::parse_event_t::object_start) keys_.emplace_back();
     if (event == Json::parse_event_t::object_end && !keys_.empty()) keys_.pop_back();
-    // Readers disagree about which of two counts.
+    // Readers disagree about which of two equal keys counts.
     if (event == Json::parse_event_t::key && !keys_.empty() && repeated_.empty()) {
       const auto& key = value.get_ref<const std::string&>();
       if (!keys_.back().insert(key).second) repeated_ = key.empty() ? " " : key;

@@ -27,10 +27,10 @@ bool Flag(const Json& object, const char* key, bool otherwise = false);
 /// A member, or null.
 const Json& Member(const Json& object, const char* key);
 
-/// All take null for an absent part.
+/// These read one part of the file each; null stands for an absent part.
 Status ReadModel(const Json& model, schema::TokenizerData* data);
 Status ReadNormalizer(const Json& normalizer, schema::TokenizerData* data);
-/// Whether the vocabulary is one of bytes comes out as the kind kByteBpe.
+/// Sets the kind kByteBpe where this part says that the vocabulary is one of bytes.
 Status ReadPreTokenizer(const Json& pre_tokenizer, schema::TokenizerData* data);
 
 }  // namespace aicf::tokenizer_json

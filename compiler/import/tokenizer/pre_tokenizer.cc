@@ -16,7 +16,7 @@ Status Unsupported(const char* what, const std::string& which) {
   return Error(Code::kUnsupported, "tokenizer.json: ", what, " '", which, "' is not known");
 }
 
-// A literal text as an expression.
+// A regular expression that matches the text literally.
 std::string Escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -59,7 +59,7 @@ Status ReadMetaspace(const Json& metaspace, TokenizerData* data) {
 Status ReadByteLevel(const Json& byte_level, TokenizerData* data) {
   data->kind = schema::TokenizerKind::kByteBpe;
   if (Flag(byte_level, "add_prefix_space", true)) {
-    // Elsewhere the space would come after other patterns have split the text.
+    // Behind another pre-tokenizer, the space would come after its patterns have split the text.
     if (!data->patterns.empty())
       return Unsupported("a prefix space behind", "another pre-tokenizer");
     data->space_prefix = SpacePrefix::kAlways;
@@ -130,7 +130,7 @@ Status ReadNormalizer(const Json& normalizer, TokenizerData* data) {
     }
     return OkStatus();
   }
-  // Llama's: a space in front of everything, and U+2581 for each.
+  // Llama's normaliser puts a space in front of everything, and U+2581 in the place of each space.
   if (type == "Prepend" && Text(normalizer, "prepend") == kSpace) {
     data->space_prefix = SpacePrefix::kAlways;
     return OkStatus();

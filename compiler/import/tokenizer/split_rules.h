@@ -1,4 +1,4 @@
-/// How byte-level tokenizers split text, for files that only name the way.
+/// How byte-level tokenizers split text, for files that only name the rule.
 #pragma once
 
 #include <string_view>

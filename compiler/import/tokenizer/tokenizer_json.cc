@@ -12,12 +12,12 @@ Status ReadAdded(const Json& rows, TokenizerData* data) {
   for (const Json& row : rows) {
     const Json& id = Member(row, "id");
     const std::string content = Text(row, "content");
-    // Added tokens go on where the vocabulary ends, in order.
+    // Added tokens continue the vocabulary in order: an id is at most the next one.
     if (!id.is_number_unsigned() || id.get<uint64_t>() > data->tokens.size() || content.empty()) {
       return Error(Code::kBadModel, "tokenizer.json: an added token without an id or a content");
     }
     const auto at = id.get<uint32_t>();
-    // The vocabulary itself knows nothing of a token that is behind its end.
+    // A token behind the end of the vocabulary is not known to the model itself.
     const bool behind = at == data->tokens.size();
     if (behind) {
       data->tokens.emplace_back();
@@ -37,7 +37,7 @@ Status ReadAdded(const Json& rows, TokenizerData* data) {
   return OkStatus();
 }
 
-// ["[SEP]", 102] of the processors that came before templates. The pair's id is what counts.
+// Reads ["[SEP]", 102], as post-processors older than templates have it. Only the id counts.
 std::optional<uint32_t> IdOfPair(const TokenizerData& data, const Json& pair) {
   if (!pair.is_array() || pair.size() != 2 || !pair[1].is_number_unsigned()) return std::nullopt;
   const uint64_t id = pair[1].get<uint64_t>();

@@ -65,8 +65,8 @@ Status ReadBpe(const Json& model, TokenizerData* data, IdsBySpelling* ids) {
   if (data->kind != TokenizerKind::kByteBpe) return OkStatus();
   data->types.resize(data->tokens.size(), TokenType::kNormal);
   for (size_t id = 0; id < data->tokens.size(); ++id) {
-    // What is not spelled in the alphabet is an added token, which is found in the text as it is,
-    // or is never found.
+    // A spelling outside the byte alphabet is that of an added token, which is found in the text as
+    // it is, or of a token that is never found.
     if (auto bytes = schema::FromByteAlphabet(data->tokens[id])) {
       data->tokens[id] = *std::move(bytes);
     } else {

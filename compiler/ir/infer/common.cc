@@ -14,9 +14,7 @@ Status InferNode(Graph& graph, const Node& node) {
 }
 
 // Control flow and sequences are expanded before their rule would run.
-Status InferExpanded(Graph&, const Node&) {
-  return Error(Code::kInternal, "was not expanded");
-}
+Status InferExpanded(Graph&, const Node&) { return Error(Code::kInternal, "was not expanded"); }
 
 Status SetOutput(Graph& graph, const Node& node, size_t i, DType dtype, const Dims& shape) {
   if (i >= node.outputs.size() || node.outputs[i] == kNoValue) return OkStatus();

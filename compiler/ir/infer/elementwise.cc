@@ -97,7 +97,8 @@ Status InferBitCast(Graph& graph, const Node& node) {
   const DType from = In(graph, node, 0).dtype;
   AICF_RETURN_IF_ERROR(InferCast(graph, node));
   const DType to = *ParseDType(node.Str("to", ""));
-  // Narrow integers and floats are kept one to a byte, whose other bits are not theirs.
+  // Integers of less than 8 bits and float4 are kept one to a byte, of which the other bits are not
+  // part of the element.
   const auto whole = [](DType d) {
     return !IsStorageOnly(d) || (IsFloat(d) && d != DType::kF4E2M1);
   };

@@ -6,7 +6,8 @@
 namespace aicf::ir {
 namespace {
 
-// Indices that stand for one coordinate of the data: all other axes lie inside it.
+// Each index stands for the coordinate along `axis`. Along all other axes, indices must have no
+// more positions than the data.
 Status CheckElementIndices(const Dims& data, const Dims& index, int axis) {
   if (data.rank() != index.rank()) {
     return BadNode("indices have rank ", index.rank(), ", data ", data.rank());
@@ -19,7 +20,7 @@ Status CheckElementIndices(const Dims& data, const Dims& index, int axis) {
   return OkStatus();
 }
 
-// [batch.., i.., n] selects [batch.., i.., rest of the data].
+// Indices [batch.., i.., n] select [batch.., i.., rest of the data].
 Result<Dims> SelectedShape(const Dims& data, const Dims& index, int64_t batch) {
   const int leading = index.rank() - 1;
   if (leading < 0) return BadNode("indices are a scalar");

@@ -4,9 +4,9 @@
 namespace aicf::ir {
 namespace {
 
-// A constant index out of range is the model's fault; one computed at run time reads as zero.
-// Tables of indices have millions of elements, so that what depends on their type is outside the
-// loop.
+// A constant index that is out of range is the model's fault; one computed at run time reads as
+// zero. Tables of indices may have millions of elements, so the switch over their dtype is outside
+// the loop.
 Status CheckConstantIndices(const Value& indices, int64_t extent) {
   if (!indices.is_constant()) return OkStatus();
   const int64_t count = indices.constant.count();

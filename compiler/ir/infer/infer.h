@@ -45,8 +45,8 @@ Result<Window> ResolveWindow(const Graph& graph, const Node& node);
 /// Reductions: all axes when absent or empty, unless noop_with_empty_axes.
 Result<Dims> ResolveAxes(const Graph& graph, const Node& node);
 
-/// Slice: one entry per axis of the input; starts clamped to a legal first element where extents >
-/// 0.
+/// Slice: one entry per axis of the input. Where an extent is above 0, its start is clamped to a
+/// legal first element.
 struct SliceSpec {
   Dims starts, steps, extents;
 };
@@ -73,8 +73,8 @@ struct ResizeSpec {
 };
 Result<ResizeSpec> ResolveResize(const Graph& graph, const Node& node);
 
-/// QuantizeLinear and DequantizeLinear: one scale for all (block 0), or one for every `block` elements
-/// along the axis; block 1 with a vector of scales is one per index of the axis.
+/// QuantizeLinear and DequantizeLinear: one scale for all (block 0), or one for every `block`
+/// elements along the axis. Block 1 with a vector of scales is one scale per index of the axis.
 struct QuantizeSpec {
   int axis = 0;
   int64_t block = 0;

@@ -33,7 +33,7 @@ bool IsOne(const Dims& shape) { return ElementCount(shape) == 1; }
 
 Result<QuantizeSpec> PerAxis(const Node& node, const Dims& x, const Dims& scale) {
   QuantizeSpec spec;
-  // The default axis is 1, which a vector has not.
+  // The default axis is 1, which a vector does not have.
   if (x.rank() != 1) {
     AICF_ASSIGN_OR_RETURN(spec.axis, NormalizeAxis(node.Int("axis", 1), x.rank()));
   }
@@ -53,7 +53,7 @@ Result<QuantizeSpec> Blocked(const Node& node, const Dims& x, const Dims& scale,
                  spec.axis, " of ", ToString(x), ", expected ", ToString(want));
 }
 
-// A zero point: the dtype of what it belongs to, and one element or the scale's shape.
+// A zero point has the dtype of what it belongs to, and one element or the shape of the scale.
 Status CheckZeroPoint(const Graph& graph, const Node& node, size_t zero, size_t scale,
                       DType dtype) {
   if (!HasInput(node, zero)) return OkStatus();

@@ -54,7 +54,7 @@ std::vector<std::string> DefaultActivations(CellKind cell) {
   return {"Sigmoid", "Tanh", "Tanh"};
 }
 
-/// The next value of a list that only the functions with such a parameter consume.
+/// The next value of a list from which a function takes one only if it has such a parameter.
 double Next(const std::vector<double>& list, size_t* next, double fallback) {
   return *next < list.size() ? list[(*next)++] : fallback;
 }

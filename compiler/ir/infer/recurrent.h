@@ -14,7 +14,8 @@ struct RecurrentInputs {
 };
 
 struct RecurrentSpec {
-  /// Complete: `lengths` only when they are not constants equal to the number of steps.
+  /// All attributes of the step. `lengths` is set only where sequence_lens is not constant or has a
+  /// length other than the number of steps.
   abi::RecurrentAttrs attrs;
   int64_t directions = 1, steps = 0, batch = 0, input = 0, hidden = 0;
   int64_t gates = 1;

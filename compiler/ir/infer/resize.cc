@@ -47,7 +47,7 @@ Status FromScales(const Graph& graph, const Node& node, const std::vector<int>& 
   return OkStatus();
 }
 
-// One scale for all axes: the smallest or the largest that sizes asks for.
+// Uses one scale for all axes: the smallest or the largest of those that sizes asks for.
 Status KeepAspectRatio(const std::string& policy, const Dims& in, const std::vector<int>& axes,
                        ResizeSpec& spec) {
   if (policy != "not_larger" && policy != "not_smaller") {
@@ -127,7 +127,7 @@ Result<ResizeSpec> ResolveResize(const Graph& graph, const Node& node) {
 }
 
 Status InferResize(Graph& graph, const Node& node) {
-  const bool copies = node.Str("mode", "nearest") == "nearest";  // also what cannot be blended
+  const bool copies = node.Str("mode", "nearest") == "nearest";  // bools too: nothing is blended
   AICF_RETURN_IF_ERROR(CheckDType(graph, node, 0, copies ? kNumbers | kBools : kNumbers));
   AICF_RETURN_IF_ERROR(CheckModes(node));
   AICF_ASSIGN_OR_RETURN(const ResizeSpec spec, ResolveResize(graph, node));

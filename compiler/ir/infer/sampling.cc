@@ -30,7 +30,7 @@ Status SetPooled(Graph& graph, const Node& node, int64_t height, int64_t width) 
   return SetOutput(graph, node, 0, In(graph, node, 0).dtype, out);
 }
 
-// Boxes that one class of one batch can give.
+// The most boxes that one class of one batch entry can give.
 int64_t MostBoxesPerClass(const Graph& graph, const Node& node) {
   const int64_t boxes = InShape(graph, node, 0)[1];
   if (!HasInput(node, 2)) return 0;

@@ -37,7 +37,8 @@ void SliceAxis(int64_t extent, int64_t start, int64_t end, int64_t step, SliceSp
   const int64_t first = std::clamp(start < -extent ? least : wrap(start), least, high);
   const int64_t last = std::clamp(end < -extent ? low : wrap(end), low, high);
   const int64_t span = step > 0 ? last - first : first - last;
-  // The magnitude of the most negative step does not fit; no axis is longer than what does.
+  // The magnitude of the most negative step does not fit into an int64. The step next to it selects
+  // the same elements, since no axis is longer.
   const int64_t stride = std::max(step, -std::numeric_limits<int64_t>::max());
   const int64_t count = span <= 0 ? 0 : (span - 1) / (stride > 0 ? stride : -stride) + 1;
   spec.extents[axis] = count;
@@ -90,7 +91,8 @@ Result<PadSpec> ResolvePad(const Graph& graph, const Node& node) {
 
 namespace {
 
-// What a mode can reach: reflection needs another element, copies of an edge need one.
+// Checks that the mode can reach as far as it pads: reflection needs another element, copies of an
+// edge need one.
 Status CheckPadMode(const std::string& mode, int64_t extent, int64_t cropped, int64_t longest) {
   if (mode == "constant" || longest <= 0) return OkStatus();
   const int64_t limit = mode == "reflect" ? cropped - 1

@@ -6,7 +6,7 @@
 namespace aicf::ir {
 namespace {
 
-// One extent of 0 copies the input's, one of -1 takes what is left.
+// An extent of 0 copies that of the input, an extent of -1 takes what is left.
 Result<Dims> ReshapeTo(const Dims& in, const std::vector<int64_t>& request, bool allow_zero) {
   AICF_ASSIGN_OR_RETURN(Dims out, ToDims(request));
   int free_axis = -1;

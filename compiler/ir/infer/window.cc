@@ -82,7 +82,7 @@ Result<Window> ReadWindow(const Graph& graph, const Node& node, const Dims* weig
   return w;
 }
 
-// Input elements from the first to the last tap.
+// How many input elements there are from the first to the last tap.
 int64_t Span(const Window& w, int d) { return (w.kernel[d] - 1) * w.dilations[d] + 1; }
 
 void SplitPad(AutoPad mode, int64_t total, int64_t* begin, int64_t* end) {
@@ -145,8 +145,8 @@ Result<Window> ResolveConv(const Graph& graph, const Node& node) {
   return w;
 }
 
-// The gradient's pads follow from the output when that is asked for. Elements that no window reaches
-// lie at the end.
+// The pads of the gradient follow from the output where its extent is asked for. Elements that no
+// window reaches lie at the end.
 Status TransposeAxis(AutoPad mode, int64_t in, int64_t extra, int64_t asked, int d, Window& w) {
   if (in >= kLimit * kLimit / 2 / w.strides[d]) return BadNode("an extent of ", in, " overflows");
   const int64_t reach = (std::max<int64_t>(in, 1) - 1) * w.strides[d] + Span(w, d) + extra;

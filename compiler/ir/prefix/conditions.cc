@@ -39,8 +39,8 @@ std::string RequireSameBroadcast(const Dims& large, const Dims& small, const Dim
 
 namespace {
 
-// Axes [begin, end): the first elements of a row-major block are a box of it only when nothing but
-// the outermost axis of more than one element shrinks.
+// Whether the first elements of the row-major block of axes [begin, end) are a box of it. They are
+// only if the axis that shrinks is the outermost one of more than one element.
 bool ShrinksOutermost(const Dims& large, const Dims& small, int begin, int end) {
   bool inside = false;  // an axis of several elements is further out
   for (int d = begin; d < end; ++d) {
@@ -50,7 +50,7 @@ bool ShrinksOutermost(const Dims& large, const Dims& small, int begin, int end) 
   return true;
 }
 
-// One group of axes while it grows: its elements in both graphs.
+// A group of axes while it grows, with the number of its elements in both graphs.
 struct Group {
   int begin = 0, end = 0;
   int64_t large = 1, small = 1;

@@ -11,7 +11,8 @@ namespace {
 
 Dims First(const Dims& d, int count) { return Dims(d.span().first(std::max(count, 0))); }
 
-// Products of matrices `a` and `b` among the operands: the summed axis whole, the batch broadcast.
+// For products of the operands `a` and `b`: the summed axis has to be whole, and the batch is
+// broadcast.
 std::string Product(const NodePair& p, size_t a, size_t b) {
   const int a_rank = p.L(a).rank(), b_rank = p.L(b).rank();
   std::string why = RequireSame(p, a, a_rank - 1, "sums over");
@@ -42,7 +43,8 @@ std::string MatMul(const NodePair& p) {
   return why.empty() ? Product(p, 0, 1) : why;
 }
 
-// Every key goes into every row. Rows count from the first, unless the last is at the last key.
+// Every row reads every key, so keys have to be whole. Rows may be padded if they count from the
+// first one, but not if the last row is at the last key.
 std::string Attention(const NodePair& p) {
   if (p.has(kAttentionTable)) return "reads its keys by a page table";
   for (size_t i : {kAttentionQ, kAttentionK, kAttentionV}) {

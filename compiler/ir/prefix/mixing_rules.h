@@ -12,9 +12,10 @@ std::string Attention(const NodePair& p);
 std::string MatMul(const NodePair& p);
 std::string QLinearMatMul(const NodePair& p);
 std::string Gemm(const NodePair& p);
-/// Axis 0 of operand 0 counts independent examples; nothing is known of the others.
+/// Axis 0 of operand 0 counts independent examples. Nothing is known of its other axes and of other
+/// operands, so they have to be whole.
 std::string PerBatch(const NodePair& p);
-/// Extents and scales may be given by numbers that follow from shapes: what they come to is
+/// Extents and scales may be given by numbers that follow from shapes, so what they come to is
 /// compared.
 std::string Resize(const NodePair& p);
 std::string GridSample(const NodePair& p);

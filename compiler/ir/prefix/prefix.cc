@@ -47,7 +47,7 @@ bool NowhereLarger(const Dims& small, const Dims& large) {
   return true;
 }
 
-// Whether `small` holds the elements of `large` at its own positions.
+// Whether each element of `small` equals the element at the same position of `large`.
 bool IsPrefix(const Tensor& small, const Tensor& large) {
   if (SameTensor(small, large)) return true;
   const Dims& shape = small.shape();
@@ -103,7 +103,7 @@ class Walker {
   }
 
  private:
-  // Empty when the shapes are those of a prefix, as every rule may assume.
+  // Empty when the shapes are such as a prefix has, which every rule may assume.
   std::string Shrinks(ValueId l, ValueId s) const {
     if (l == kNoValue || s == kNoValue) return "";
     const Value& a = large_.values[l];
@@ -113,7 +113,8 @@ class Walker {
                   ToString(b.shape));
   }
 
-  // Results of one node, or inputs, become counterparts of each other.
+  // Makes two results of a node, or two inputs, counterparts. `why`: empty if the one is a prefix
+  // of the other, else the reason why it is not.
   void Pair(ValueId l, ValueId s, std::string why) {
     if (l == kNoValue || s == kNoValue) return;
     partner_[l] = s;
@@ -122,7 +123,7 @@ class Walker {
     causes_.push_back(std::move(why));
   }
 
-  // Empty when the operands are counterparts of which one is a prefix.
+  // Empty when the operands are counterparts and the small one is a prefix, else why not.
   std::string Operand(ValueId l, ValueId s) const {
     const Value& a = large_.values[l];
     const Value& b = small_.values[s];

@@ -13,8 +13,9 @@
 
 namespace aicf::ir {
 
-/// Assumes it of the graphs' inputs (one by one, in order) and proves it of every output by walking
-/// both graphs at once: one rule per op (rules.h), and an op without a rule proves nothing.
+/// Assumes that the inputs of the small graph are prefixes of those of the large one (one by one,
+/// in order), and proves it of every output by walking both graphs at once. There is one rule per
+/// op (rules.h); an op without a rule proves nothing.
 ///
 /// Empty when it is proven; else one sentence with the op and the node of the large graph where an
 /// output stopped being a prefix, or where the graphs differ in more than shapes.

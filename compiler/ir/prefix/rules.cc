@@ -36,7 +36,8 @@ std::string Reshape(const NodePair& p) {
   return RequireReshape(p.L(0), p.S(0), p.OutL(0), p.OutS(0));
 }
 
-// Along the concatenated axis everything before the last operand keeps its place.
+// Along the concatenated axis only the last operand may shrink: everything before it keeps its
+// place then.
 std::string Concat(const NodePair& p) {
   const int axis = AxisOf(p, "axis", 0);
   for (size_t i = 0; i + 1 < p.inputs(); ++i) {
@@ -63,7 +64,7 @@ std::string Slice(const NodePair& p) {
   return "";
 }
 
-// What is added after a padded axis would move.
+// Elements that are added at the end of a padded axis would have another place in the small graph.
 std::string Pad(const NodePair& p) {
   const auto large = ResolvePad(p.large_graph, p.large);
   const auto small = ResolvePad(p.small_graph, p.small);
@@ -89,7 +90,7 @@ std::string Tile(const NodePair& p) {
   return "";
 }
 
-// Indices that are no constants may count from the end; constant ones are looked at.
+// Whether no index counts from the end. Constant indices are looked at; others may do so.
 bool CountFromStart(const Value& indices, int64_t extent) {
   if (!indices.is_constant()) return false;
   for (int64_t i = 0; i < indices.constant.count(); ++i) {

@@ -31,8 +31,8 @@ struct PrefixRule {
   std::string_view op;
   /// Empty, or why a result is no prefix: "it sums over axis 2, which is padded".
   std::string (*check)(const NodePair&);
-  /// Bit i: operand i says shapes, axes or counts. It need not be a prefix: what it comes to is
-  /// constant in both graphs, and the rule compares what follows from it.
+  /// Bit i: operand i gives shapes, axes or counts. It need not be a prefix: its value is constant
+  /// in both graphs, and the rule compares what follows from it.
   uint32_t parameters = 0;
 };
 

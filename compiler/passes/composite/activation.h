@@ -8,8 +8,9 @@
 
 namespace aicf {
 
-/// The activation of that name; x itself for "". Parameters in the order of the op's attributes
-/// (Clip: minimum, maximum). Errors: kUnsupported for another name, or more parameters than it has.
+/// Applies the activation of that name to x; "" gives x itself. `parameters` are in the order of
+/// the op's attributes (Clip: minimum, maximum). Errors: kUnsupported for another name, or for more
+/// parameters than the activation has.
 ir::ValueId Activate(Composer& c, ir::ValueId x, std::string_view name,
                      const std::vector<double>& parameters);
 

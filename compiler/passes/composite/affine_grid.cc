@@ -6,7 +6,8 @@
 namespace aicf {
 namespace {
 
-// Element i of n between -1 and 1: corners are centres of the outer pixels, or their outer edges.
+// Coordinate of pixel i of n. -1 and 1 are the centres of the outermost pixels with align_corners,
+// otherwise their outer edges.
 double Coordinate(int64_t i, int64_t n, bool align_corners) {
   if (!align_corners) return (2 * static_cast<double>(i) + 1) / static_cast<double>(n) - 1;
   return n == 1 ? 0 : 2 * static_cast<double>(i) / static_cast<double>(n - 1) - 1;

@@ -41,7 +41,7 @@ Status CheckInputs(const Composer& c) {
              ", expected i64 ", ToString(batch));
 }
 
-// The mask, as a bool or in the scores' dtype, extended to all keys: those it does not reach are
+// Adds the mask, as a bool or in the scores' dtype, extended to all keys: keys beyond its end are
 // masked out.
 void AddMask(Composer& c, int64_t keys, AttentionOperands& operands) {
   if (!c.Has(kMask)) return;
@@ -53,7 +53,8 @@ void AddMask(Composer& c, int64_t keys, AttentionOperands& operands) {
   const DType dtype = c.Type(operands.q);
   const bool flags = c.Type(mask) == DType::kBool;
   if (!flags) mask = c.Cast(mask, dtype);
-  // One that is the same for all keys broadcasts, unless it is short.
+  // A last axis that is shorter than the keys is filled up with masked keys. That includes an axis
+  // of one element, which does not broadcast.
   rest[rest.rank() - 1] = keys - rest.back();
   if (rest.back() > 0) {
     const ir::ValueId outside = flags ? c.Cast(c.Filled(0, DType::kF32, rest), DType::kBool)
@@ -63,8 +64,9 @@ void AddMask(Composer& c, int64_t keys, AttentionOperands& operands) {
   (flags ? operands.allowed : operands.biases).push_back(mask);
 }
 
-// Which keys a query sees by its position: none after it (causal), and those within the windows.
-// The queries come after the cache; where lengths are given, the last query is at the end.
+// Sets which keys a query sees by its position: those within the windows, and where is_causal is
+// set none after the query. The queries come after the cached keys; where lengths are given, the
+// last query is at the last valid key.
 Status AddPositions(Composer& c, AttentionOperands& operands) {
   operands.window_left = c.node().Int("left_window_size", -1);
   operands.window_right = c.node().Int("right_window_size", -1);
@@ -80,7 +82,7 @@ Status AddPositions(Composer& c, AttentionOperands& operands) {
   return OkStatus();
 }
 
-// [B, H, L, D] of a key or value input with what the cache holds in front.
+// A key or value input as [B, H, L, D], with the cached rows in front where there is a cache.
 ir::ValueId WithPast(Composer& c, size_t input, size_t past, int64_t heads) {
   const ir::ValueId now = SplitHeads(c, c.In(input), heads);
   return c.Has(past) ? c.Concat({c.In(past), now}, 2) : now;

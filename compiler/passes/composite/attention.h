@@ -9,10 +9,10 @@
 
 namespace aicf {
 
-/// softmax(cap(q k^T * scale) + biases where `allowed`) v over the keys that a query sees by its
-/// position, with H a multiple of the heads G of k, v: query head h reads key head h / (H / G).
-/// Biases and masks broadcast to [B, H, L, S] from the right. A query that sees no key, or whose
-/// every score is minus infinity, gives 0.
+/// Operands of softmax(cap(q k^T * scale) + biases) v. A key counts where `allowed` is true and the
+/// query sees it by its position. The number of heads H is a multiple of the heads G of k and v:
+/// query head h reads key head h / (H / G). Biases and masks broadcast to [B, H, L, S] from the
+/// right. A query that sees no key, or all of whose scores are minus infinity, gives 0.
 struct AttentionOperands {
   ir::ValueId q = ir::kNoValue;        ///< [B, H, L, D]
   ir::ValueId k = ir::kNoValue;        ///< [B, G, S, D]
@@ -23,7 +23,7 @@ struct AttentionOperands {
   double softcap = 0;                ///< c * tanh(x / c) of the scaled product; 0: none
   std::vector<ir::ValueId> biases;   ///< of a float dtype
   std::vector<ir::ValueId> allowed;  ///< bool: where it is false, the score is minus infinity
-  abi::RowOrigin rows = abi::RowOrigin::kFixed;  ///< as in abi::AttentionAttrs, like these three:
+  abi::RowOrigin rows = abi::RowOrigin::kFixed;  ///< this and the next three: abi::AttentionAttrs
   int64_t offset = 0;
   int64_t window_left = -1;
   int64_t window_right = -1;
@@ -33,21 +33,22 @@ struct AttentionOperands {
 /// Each of shape [B, H, L, S], but for y: [B, H, L, Dv].
 struct AttentionStages {
   ir::ValueId y = ir::kNoValue;
-  ir::ValueId product = ir::kNoValue;  ///< scaled
-  ir::ValueId capped = ir::kNoValue;   ///< the same without a softcap
-  ir::ValueId biased = ir::kNoValue;   ///< what the softmax reads
+  ir::ValueId product = ir::kNoValue;  ///< q k^T * scale
+  ir::ValueId capped = ir::kNoValue;   ///< after the softcap; `product` itself without one
+  ir::ValueId biased = ir::kNoValue;   ///< with biases and masks: what the softmax reads
   ir::ValueId probabilities = ir::kNoValue;
 };
 
-/// One aicf.Attention node where that says it, and only y is set; otherwise a product, a softmax
-/// and a product, and the condition that failed is recorded. `stages`: the others than y are wanted
-/// too. REQUIRES: q, k and v of rank 4 whose extents agree as above (CheckAttentionHeads).
+/// Adds attention to the graph. Where one aicf.Attention node can express it, only y is set.
+/// Otherwise it becomes a product, a softmax and a product, and the condition that failed is
+/// recorded. `stages`: the caller wants the stages before y as well, which one node cannot give.
+/// REQUIRES: q, k and v of rank 4 whose extents agree as above (CheckAttentionHeads).
 AttentionStages Attend(Composer& c, const AttentionOperands& operands, bool stages = false);
 
-/// The same always as product, softmax and product (attention_stages.cc).
+/// Like Attend, but always as a product, a softmax and a product (attention_stages.cc).
 AttentionStages AttendInStages(Composer& c, const AttentionOperands& operands);
 
-/// q k^T * scale: [B, H, L, S]. REQUIRES, as below: extents that fit.
+/// q k^T * scale: [B, H, L, S]. REQUIRES, here and for WeightedValues: extents that fit.
 ir::ValueId AttentionScores(Composer& c, ir::ValueId q, ir::ValueId k, double scale);
 /// probabilities [B, H, L, S], in any float dtype, times v: [B, H, L, Dv].
 ir::ValueId WeightedValues(Composer& c, ir::ValueId probabilities, ir::ValueId v);

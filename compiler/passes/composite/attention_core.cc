@@ -11,7 +11,8 @@
 namespace aicf {
 namespace {
 
-// What keeps it from being one node, as "name: sentence"; empty: nothing.
+// The condition that keeps attention from being one node, as "name: sentence"; empty where it can
+// be one.
 std::string Refusal(const Composer& c, const AttentionOperands& in, bool stages) {
   if (stages) return "outputs: the model asks for the scores or the probabilities as well";
   const DType dtype = c.Type(in.q);
@@ -33,7 +34,8 @@ uint16_t Softcapped(abi::ExprBuilder& b, uint16_t x, double cap) {
   return b.Binary(abi::ExprOp::kMul, bent, c);
 }
 
-// cap(x) + biases where allowed, as an expression on the scaled product.
+// The score expression, a function of the scaled product x: cap(x) + biases, and minus infinity
+// where a mask is false.
 abi::Expr ScoreOf(const Composer& c, const AttentionOperands& in, ScoreExpr& score) {
   abi::ExprBuilder& b = score.builder();
   uint16_t x = Softcapped(b, score.Raw(c.Type(in.q)), in.softcap);
@@ -58,7 +60,7 @@ AttentionStages Attend(Composer& c, const AttentionOperands& in, bool stages) {
   form.attrs.scale = in.scale;
   form.attrs.rows = in.rows;
   form.attrs.offset = in.offset;
-  // No position is further away, so a longer window sees the same keys.
+  // No key is further away than kMaxPosition, so a longer window sees the same keys.
   form.attrs.window_left = std::min(in.window_left, abi::kMaxPosition);
   form.attrs.window_right = std::min(in.window_right, abi::kMaxPosition);
   ScoreExpr score;

@@ -10,8 +10,9 @@ namespace {
 
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
-// [B, H, L, x] so that it multiplies a key operand of G heads: the heads of a group become rows of
-// one product where there is one query each, and an axis of their own otherwise.
+// Reshapes v [B, H, L, x] so that it multiplies an operand of `groups` key heads. The query heads
+// that share a key head become the rows of one product where each has a single query; otherwise
+// they become an axis of their own.
 ir::ValueId GroupRows(Composer& c, ir::ValueId v, int64_t groups) {
   const Dims s = c.Shape(v);
   if (s[1] == groups) return v;
@@ -20,7 +21,8 @@ ir::ValueId GroupRows(Composer& c, ir::ValueId v, int64_t groups) {
       v, s[2] == 1 ? Dims{s[0], groups, share, s[3]} : Dims{s[0], groups, share, s[2], s[3]});
 }
 
-// [B, G, x, y] of keys or values beside what GroupRows makes of [B, H, L, x].
+// Reshapes keys or values [B, G, x, y] to match what GroupRows makes of an operand of shape `rows`,
+// [B, H, L, x]: where that has an axis for the heads of a group, this gets an axis of extent 1.
 ir::ValueId GroupKeys(Composer& c, ir::ValueId v, const Dims& rows) {
   const Dims s = c.Shape(v);
   if (rows[1] == s[1] || rows[2] == 1) return v;
@@ -55,7 +57,8 @@ ir::ValueId Softcapped(Composer& c, ir::ValueId x, double cap) {
   return c.Scaled(c.Op("Tanh", {c.Op("Div", {x, c.Scalar(cap, c.Type(x))})}), cap);
 }
 
-// bool [.., L, 1]: no key is left. kNoValue when that is known to happen nowhere.
+// bool [.., L, 1]: true for queries that have no key left. kNoValue when it is known that there are
+// none.
 ir::ValueId EmptyRows(Composer& c, ir::ValueId bias, ir::ValueId allowed, DType dtype) {
   if (bias == ir::kNoValue && allowed == ir::kNoValue) return ir::kNoValue;
   const ir::ValueId lowest = c.Scalar(kMinusInfinity, dtype);
@@ -66,7 +69,7 @@ ir::ValueId EmptyRows(Composer& c, ir::ValueId bias, ir::ValueId allowed, DType 
   return IsAll(c, empty, false) ? ir::kNoValue : empty;
 }
 
-// The masks together; those that are true everywhere are dropped.
+// Joins all masks with And and leaves out those that are true everywhere; kNoValue if none remains.
 ir::ValueId Conjunction(Composer& c, const std::vector<ir::ValueId>& masks) {
   std::vector<ir::ValueId> kept;
   for (ir::ValueId m : masks) {
@@ -90,7 +93,7 @@ ir::ValueId QueryPositions(Composer& c, const AttentionOperands& in, int64_t shi
   return c.Add(column(in.lengths), c.Counting(first - q[2], {q[2], 1}));
 }
 
-// The masks, with those that lengths and positions are.
+// The given masks, and one more for the lengths and for each window that is set.
 std::vector<ir::ValueId> WithPositions(Composer& c, const AttentionOperands& in) {
   std::vector<ir::ValueId> allowed = in.allowed;
   const int64_t keys = c.Shape(in.k)[2], most = c.Shape(in.q)[2] + keys;  // reaches every key

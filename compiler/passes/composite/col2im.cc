@@ -73,7 +73,7 @@ std::vector<int64_t> BlockPositions(const Blocks& b) {
   return positions;
 }
 
-// Exact in every integer type, which a sum by way of floats is not.
+// Adds the blocks up by a scatter, which is exact in every integer type; a sum in floats is not.
 Status ScatterBlocks(Composer& c, const Blocks& b, int64_t channels) {
   const int n = static_cast<int>(b.image.size());
   AICF_RETURN_IF_ERROR(CheckTable({b.block_size, c.Shape(c.In(0))[2]}));
@@ -107,7 +107,7 @@ Status ScatterBlocks(Composer& c, const Blocks& b, int64_t channels) {
 Status ExpandCol2Im(Composer& c) {
   AICF_ASSIGN_OR_RETURN(const Blocks b, ReadBlocks(c));
   const Dims in = c.Shape(c.In(0));
-  int64_t blocks = 1;  // along each axis no more than the padded image has elements
+  int64_t blocks = 1;  // fits: at most as many as the padded image has elements
   for (int64_t n : b.count) blocks *= n;
   if (in.rank() != 3 || in[1] % b.block_size != 0 || in[2] != blocks) {
     return Error(Code::kBadModel, "columns ", ToString(in), " do not hold ", blocks, " blocks of ",

@@ -130,7 +130,8 @@ ir::ValueId Composer::Scalar(double value, DType dtype) {
   const bool plain =
       dtype == DType::kF64 || dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
   if (plain) return Constant(ScalarTensor(value, dtype));
-  // A model may ask for integers, or floats that are only stored, where an op has none.
+  // ScalarTensor cannot make other dtypes, but a model may have integers, or floats that are only
+  // stored, as operands of an op that has no such form.
   return Cast(Constant(ScalarTensor(value, DType::kF64)), dtype);
 }
 

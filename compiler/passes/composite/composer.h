@@ -1,4 +1,4 @@
-/// Writing a graph as calls: each method appends one node in the place of the composite.
+/// Writes a graph by function calls: each call appends one node in the place of the composite.
 #pragma once
 
 #include <functional>
@@ -10,19 +10,20 @@
 
 namespace aicf {
 
-/// The first error stays and turns every later call into nothing, so an expansion reads as a
-/// formula and asks for status() once, at its end. A value of a failed call is kNoValue, whose
-/// shape is a scalar's.
+/// Writes the expansion of one composite node. After the first error every later call does nothing,
+/// so an expansion reads as a formula and asks for status() once, at its end. A failed call returns
+/// kNoValue, and Shape(kNoValue) is that of a scalar.
 class Composer {
  public:
   /// Infers a node, folds it where that is possible, and otherwise appends it to the graph.
   using Visit = std::function<Status(ir::Node)>;
 
-  /// Takes the nodes of one of the composite's bodies, its inputs replaced; gives its outputs.
+  /// Appends the nodes of `body`, a subgraph of `owner`, with `arguments` in the place of the
+  /// body's inputs. Returns the body's outputs.
   using Inliner = std::function<Result<std::vector<ir::ValueId>>(
       const ir::Node& owner, const ir::Body& body, std::span<const ir::ValueId> arguments)>;
 
-  /// `log` keeps what Explain says; nullptr: nobody does.
+  /// `context` records what Explain says; without a context nothing is recorded.
   Composer(ir::Graph& graph, ValueMaker& make, const ir::Node& node, Visit visit,
            Inliner inliner = nullptr, PassContext* context = nullptr);
 
@@ -37,11 +38,11 @@ class Composer {
 
   /// One node with one output.
   ir::ValueId Op(std::string_view op, std::vector<ir::ValueId> inputs, ir::AttrMap attrs = {});
-  /// One node with several.
+  /// One node with `outputs` outputs.
   std::vector<ir::ValueId> Ops(std::string_view op, std::vector<ir::ValueId> inputs,
                                ir::AttrMap attrs, size_t outputs);
 
-  /// What the composite's body of that name makes of x; x itself when it has none.
+  /// Applies the composite's body of that name to x; returns x itself when there is no such body.
   ir::ValueId Apply(std::string_view body, ir::ValueId x);
 
   ir::ValueId Add(ir::ValueId a, ir::ValueId b) { return Op("Add", {a, b}); }
@@ -71,7 +72,8 @@ class Composer {
   ir::ValueId Filled(double value, DType dtype, const Dims& shape);
   ir::ValueId Constant(ir::Tensor tensor);
 
-  /// Makes v the value of an output of the composite; nothing when the node has not that output.
+  /// Makes v the value of an output of the composite. Does nothing when the node does not have that
+  /// output.
   void Output(size_t output, ir::ValueId v);
 
   /// Records what the composite becomes; `refusal`, unless it is empty, is the condition ("name:

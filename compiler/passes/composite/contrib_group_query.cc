@@ -99,7 +99,8 @@ ir::ValueId TableRows(Composer& c, size_t table, const KeyCache& cache) {
   return c.Op("Gather", {c.In(table), c.Reshape(positions, {c.Shape(positions)[0], cache.rows})});
 }
 
-// Keys up to the query's own, `local_window_size` of them where that is set.
+// A query sees the keys up to its own position; where `local_window_size` is set, only that many of
+// them.
 Status AddPositions(Composer& c, const KeyCache& cache, AttentionOperands& operands) {
   const int64_t window = c.node().Int("local_window_size", -1);
   if (window == 0) return Error(Code::kBadModel, "attribute 'local_window_size' is 0");

@@ -7,7 +7,8 @@
 namespace aicf {
 namespace {
 
-// A matrix operand with its transpositions undone: `batch` has its rows in front of the batch axes.
+// An operand in the form that MatMul reads. `transposed`: its rows and columns are exchanged.
+// `batch`: its rows come in front of the batch axes.
 ir::ValueId Matrix(Composer& c, ir::ValueId v, bool transposed, bool batch) {
   const int rank = c.Shape(v).rank();
   if (rank < 2 || (!transposed && !batch)) return v;

@@ -1,5 +1,5 @@
-// Ops of com.microsoft on quantised values: the float op between its operands' and its result's
-// scales.
+// Ops of com.microsoft on quantised values: each dequantises its operands, computes the float op,
+// and quantises the result.
 #include "compiler/passes/composite/composites.h"
 #include "compiler/passes/composite/pieces.h"
 #include "compiler/passes/composite/quantized.h"
@@ -7,7 +7,8 @@
 namespace aicf {
 namespace {
 
-// Inputs: a, its scale and zero point, b, its own, the result's.
+// Inputs: a, its scale and zero point; b, its scale and zero point; the scale and zero point of the
+// result.
 Status ExpandQLinearBinary(Composer& c, std::string_view op) {
   if (!Require(c, {0, 1, 3, 4, 6})) return c.status();
   const ir::ValueId a = Dequantized(c, c.In(0), c.In(1), c.In(2));
@@ -16,7 +17,7 @@ Status ExpandQLinearBinary(Composer& c, std::string_view op) {
   return c.status();
 }
 
-// Inputs: x, its scale and zero point, the result's.
+// For ops with the inputs x, its scale and zero point, and the scale and zero point of the result.
 ir::ValueId Operand(Composer& c) {
   return Require(c, {0, 1, 3}) ? Dequantized(c, c.In(0), c.In(1), c.In(2)) : ir::kNoValue;
 }
@@ -59,7 +60,7 @@ Status ExpandQLinearLeakyRelu(Composer& c) {
   return Finish(c, c.Op("LeakyRelu", {Operand(c)}, {{"alpha", alpha}}));
 }
 
-// The sum of the codes is exact.
+// Adds up the codes as integers, where the sum is exact, and scales the mean.
 Status ExpandQLinearGlobalAveragePool(Composer& c) {
   if (!Require(c, {0, 1, 3})) return c.status();
   const Dims& shape = c.Shape(c.In(0));
@@ -78,7 +79,7 @@ Status ExpandQLinearGlobalAveragePool(Composer& c) {
   return Finish(c, c.Mul(mean, c.Cast(c.In(1), DType::kF32)));
 }
 
-// As above: whole numbers are averaged, and scaled afterwards.
+// Averages codes minus zero point, which are whole numbers, and scales the mean afterwards.
 Status ExpandQLinearAveragePool(Composer& c) {
   if (!Require(c, {0, 1, 3})) return c.status();
   const int rank = c.Shape(c.In(0)).rank();
@@ -90,7 +91,7 @@ Status ExpandQLinearAveragePool(Composer& c) {
   return Finish(c, c.Mul(x, c.Cast(c.In(1), DType::kF32)));
 }
 
-// Inputs: the result's scale and zero point, then parts, each with its own.
+// Inputs: the result's scale and zero point, then for each part its codes, scale and zero point.
 Status ExpandQLinearConcat(Composer& c) {
   const size_t inputs = c.node().inputs.size();
   if (inputs < 5 || inputs % 3 != 2) {

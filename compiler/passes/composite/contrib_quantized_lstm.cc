@@ -11,7 +11,7 @@
 namespace aicf {
 namespace {
 
-// A graph of more steps takes too long to compile.
+// Most steps of a sequence: unrolling more makes a graph that takes too long to compile.
 constexpr int64_t kMaxLstmSteps = 1024;
 constexpr std::string_view kLstmActivations[] = {"relu", "sigmoid", "softplus", "softsign", "tanh"};
 constexpr std::string_view kLstmOps[] = {"Relu", "Sigmoid", "Softplus", "Softsign", "Tanh"};
@@ -42,7 +42,7 @@ class DynamicLstm {
     return c_.status();
   }
 
-  // Empty, or what no expansion does.
+  // Ok, or why the node breaks a rule or cannot be expanded.
   static Status Check(Composer& c) {
     if (!Require(c, {kX, kW, kR, kWScale, kRScale})) return c.status();
     if (c.Shape(c.In(kX)).rank() != 3 || c.Shape(c.In(kW)).rank() != 3 ||
@@ -73,7 +73,8 @@ class DynamicLstm {
   enum Input : size_t { kX, kW, kR, kB, kLengths, kH0, kC0, kP, kWScale, kWZero, kRScale, kRZero };
   enum Gate { kIn, kOut, kForget, kCell, kGates };  // in the order of the weights' columns
 
-  // What is optional, or a number for all columns, by the shapes of input and recurrent weights.
+  // Checks the optional inputs, and scales and zero points, which are one number, one per
+  // direction, or one per column. x and r are the shapes of the input and of the recurrent weights.
   static Status CheckRest(Composer& c, const Dims& x, const Dims& r) {
     const int64_t directions = r[0], hidden = r[1];
     const Dims state = {directions, x[1], hidden};
@@ -103,14 +104,14 @@ class DynamicLstm {
     return text;
   }
 
-  // The part of an operand that belongs to direction d, without that axis.
+  // The part of an input that belongs to direction d, without the axis of directions.
   ir::ValueId Of(size_t input, int64_t d) {
     Dims shape = c_.Shape(c_.In(input));
     shape.erase(0);
     return c_.Reshape(c_.Window(c_.In(input), 0, d, 1), shape);
   }
 
-  // One scale, or zero point, of a direction: a number, or one per column.
+  // The scale or zero point of direction d: a number, or one per column.
   ir::ValueId Parameter(size_t input, int64_t d) {
     if (!c_.Has(input)) return ir::kNoValue;
     return c_.Shape(c_.In(input)).rank() == 0 ? c_.In(input) : Of(input, d);
@@ -124,7 +125,8 @@ class DynamicLstm {
                          ir::kNoValue);
   }
 
-  // Gate values [N, 4H] that do not depend on the hidden state, in the rows of all steps.
+  // The part of the gates' values that does not depend on the hidden state, for the rows of all
+  // steps at once: [N, 4H] with N = steps * batch.
   ir::ValueId InputGates(const DynamicCodes& x, int64_t d) {
     const ir::ValueId gates = Product(x, kW, d);
     if (!c_.Has(kB)) return gates;
@@ -173,7 +175,8 @@ class DynamicLstm {
     return OkStatus();
   }
 
-  // A gate's columns, with what a peephole adds, within the clip.
+  // The columns of a gate. The peephole's contribution is added where there is one, and the sum is
+  // clipped.
   ir::ValueId GateOf(ir::ValueId gates, Gate gate, int64_t d, ir::ValueId cell) {
     ir::ValueId v = c_.Window(gates, 1, gate * hidden_, hidden_);
     if (c_.Has(kP) && gate != kCell) {
@@ -188,7 +191,7 @@ class DynamicLstm {
     return c_.Op("Clip", {v, c_.Scalar(-clip, DType::kF32), c_.Scalar(clip, DType::kF32)});
   }
 
-  // Replaces both states by the next ones.
+  // Advances the hidden state and the cell state by one step.
   void Step(ir::ValueId gates, int64_t d) {
     const ir::ValueId in = c_.Op(functions_[0], {GateOf(gates, kIn, d, cell_)});
     const ir::ValueId forget = c_.node().Int("input_forget", 0) != 0

@@ -20,7 +20,7 @@ ir::ValueId Transposed(Composer& c, ir::ValueId v, std::string_view flag) {
 
 ir::ValueId ScaledProduct(Composer& c, const QuantizedOperand& a, const QuantizedOperand& b,
                           ir::ValueId bias) {
-  // A zero point after an absent one has to keep its place.
+  // Inputs are positional: where b has a zero point, a must have one too. Zero changes nothing.
   const ir::ValueId a_zero = a.zero == ir::kNoValue ? Number(c, 0, c.Type(a.codes)) : a.zero;
   std::vector<ir::ValueId> inputs = {a.codes, b.codes, a_zero};
   if (b.zero != ir::kNoValue) inputs.push_back(b.zero);
@@ -48,14 +48,14 @@ Status ExpandMatMulIntegerToFloat(Composer& c) {
   return c.status();
 }
 
-// Inputs: a, its scale and zero point, b, its own, c in i32, the result's. Without the result's
-// scale the result is f32.
+// Inputs: a, its scale and zero point; b, its scale and zero point; c in i32; the result's scale
+// and zero point. Without the result's scale the result is f32.
 Status ExpandQGemm(Composer& c) {
   if (!Require(c, {0, 1, 2, 3, 4, 5})) return c.status();
   const double alpha = c.node().Float("alpha", 1);
   const ir::ValueId a = Transposed(c, c.In(0), "transA"), b = Transposed(c, c.In(3), "transB");
   ir::ValueId sums = c.Op("MatMulInteger", {a, b, c.In(2), c.In(5)});
-  // c is in units of both scales and alpha: it joins the exact sums.
+  // c is in units of alpha and both scales, as the sums are, so it is added to the exact sums.
   if (c.Has(6)) sums = c.Add(sums, c.In(6));
   const ir::ValueId scale = c.Scaled(c.Mul(c.In(1), c.In(4)), alpha);
   const ir::ValueId y = c.Mul(c.Cast(sums, DType::kF32), scale);

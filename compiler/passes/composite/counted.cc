@@ -35,12 +35,14 @@ Chosen Choose(Composer& c, ir::ValueId flags) {
   const int64_t n = LengthOf(c, flags);
   const ir::ValueId ones = c.Cast(flags, DType::kI64);
   const ir::ValueId before = Cumulative(c, ones, true);
-  // The last element's place, and one more if it is chosen itself.
+  // The number of chosen elements is the place that the last element would take, plus one if the
+  // last element is chosen itself.
   const ir::ValueId count = c.Add(c.Window(before, 0, n - 1, 1), c.Window(ones, 0, n - 1, 1));
   return {c.Op("Where", {flags, before, Int(c, n)}), count};
 }
 
-// Elements that are not chosen have no place: their update is dropped.
+// Elements that are not chosen have the slot n, which does not exist: the scatter drops their
+// update.
 ir::ValueId ChosenPositions(Composer& c, const Chosen& chosen) {
   if (!c.ok()) return ir::kNoValue;
   const ir::ValueId positions = c.Op("aicf.Positions", {chosen.slot}, {{"axis", int64_t{0}}});
@@ -83,7 +85,8 @@ Status ExpandCompress(Composer& c) {
     return Error(Code::kBadModel, "the condition is ", DTypeName(c.Type(c.In(1))), " ",
                  ToString(condition), ", expected a bool vector");
   }
-  // A short condition leaves the rest out; what it has beyond the axis chooses nothing.
+  // Elements beyond the end of a short condition are left out. Flags beyond the end of the axis
+  // choose nothing.
   const int64_t n = std::min(condition[0], c.Shape(x)[axis]);
   if (n == 0) {
     c.Output(0, c.Window(x, axis, 0, 0));
@@ -103,7 +106,7 @@ Status ExpandNonMaxSuppression(Composer& c) {
   return c.status();
 }
 
-// One number per axis, of which the counted one is read when the program runs.
+// The shape as one number per axis; that of the counted axis is read when the program runs.
 Status ExpandCountedShape(Composer& c, const ir::DynamicExtent& extent) {
   const Dims shape = c.Shape(c.In(0));
   const int64_t rank = shape.rank();

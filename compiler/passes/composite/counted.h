@@ -6,8 +6,8 @@
 
 namespace aicf {
 
-/// v, of which only the first `count` positions along the axis hold data; cut to them when the
-/// count is constant. count: i64 of one element.
+/// Says of v that only the first `count` positions along the axis hold data. Where the count is
+/// constant, v is cut to them instead. count: i64 of one element.
 ir::ValueId Counted(Composer& c, ir::ValueId v, int axis, ir::ValueId count);
 
 /// The chosen elements of a flag vector, brought to the front.
@@ -21,7 +21,8 @@ Chosen Choose(Composer& c, ir::ValueId flags);
 /// i64 [n]: the positions of the chosen elements, in order; 0 after them.
 ir::ValueId ChosenPositions(Composer& c, const Chosen& chosen);
 
-/// Shape and Size of a counted value: numbers of a run. Replaces the node.
+/// Expand Shape and Size of a counted value, whose result is known only when the program runs. They
+/// replace the node.
 Status ExpandCountedShape(Composer& c, const ir::DynamicExtent& extent);
 Status ExpandCountedSize(Composer& c, const ir::DynamicExtent& extent);
 

@@ -102,7 +102,7 @@ ir::ValueId GridAxis(Composer& c, const DeformSpec& s, ir::ValueId offset, int d
 // [batch * offset groups, channels per offset group, taps * out h, out w]
 ir::ValueId Columns(Composer& c, const DeformSpec& s) {
   const int64_t parts = s.batch * s.offset_group, rows = s.taps() * s.out[0];
-  // Positions of f16 would be off by pixels.
+  // In f16, positions would be off by whole pixels.
   const ir::ValueId offset =
       c.Reshape(Wide(c, c.In(2)), {s.batch, s.offset_group, s.taps(), 2, s.out[0], s.out[1]});
   const Dims one = {parts, rows, s.out[1], 1};

@@ -7,7 +7,8 @@ namespace {
 
 constexpr int64_t kMaxSize = 256;
 
-// One column: takes the pivot's row out of a [B, n, n] matrix and clears the column below it.
+// Result of eliminating the first column of a [B, n, n] matrix: the pivot's row is taken out, and
+// the column is cleared in all other rows.
 struct Elimination {
   ir::ValueId rest;    // [B, n - 1, n - 1]
   ir::ValueId factor;  // [B, 1, 1]: the pivot, negative where rows were swapped
@@ -23,7 +24,7 @@ Elimination Eliminate(Composer& c, ir::ValueId m, int64_t n) {
   const ir::ValueId row = Reduce(c, "ReduceSum", c.Op("Where", {hit, m, zero}), {1}, true);
   const ir::ValueId pivot = c.Window(row, 2, 0, 1);
   const ir::ValueId first = c.Op("Equal", {best, Number(c, 0, DType::kI64)});
-  // The first row takes the place of the pivot's.
+  // The first row moves to the place of the pivot's row.
   const ir::ValueId swapped = c.Op("Where", {hit, c.Window(m, 1, 0, 1), m});
   const ir::ValueId below = c.Window(swapped, 1, 1, n - 1);
   const ir::ValueId safe = c.Op("Where", {c.Op("Equal", {pivot, zero}), one, pivot});

@@ -48,7 +48,7 @@ class Einsum {
   }
 
  private:
-  // Every label has one extent; 1 broadcasts.
+  // Checks that a label has the same extent wherever it occurs; an extent of 1 broadcasts.
   Status CheckExtents() {
     for (size_t i = 0; i < equation_.operands.size(); ++i) {
       for (size_t axis = 0; axis < equation_.operands[i].size(); ++axis) {
@@ -72,13 +72,14 @@ class Einsum {
     return false;
   }
 
-  // Narrow integers as i32, which products of matrices take; the result's cast wraps as they do.
+  // Widens narrow integers to i32, for which there are matrix products. Casting the result back
+  // wraps as sums of narrow integers would.
   ir::ValueId WideOperand(ir::ValueId v) {
     const DType dtype = c_.Type(v);
     return IsInteger(dtype) && DTypeBytes(dtype) < 4 ? c_.Cast(v, DType::kI32) : Wide(c_, v);
   }
 
-  // An input with unique labels, without axes that only broadcast.
+  // Operand i with each label only once, and without axes that only broadcast.
   Labelled Operand(size_t i) {
     Labelled v{WideOperand(c_.In(i)), equation_.operands[i]};
     for (size_t a = 0; a < v.labels.size(); ++a) {
@@ -100,13 +101,14 @@ class Einsum {
 
   Labelled Drop(const Labelled& v, size_t axis) {
     Dims shape = c_.Shape(v.value);
-    if (v.value != ir::kNoValue) shape.erase(static_cast<int>(axis));  // what failed has no axes
+    if (v.value != ir::kNoValue) shape.erase(static_cast<int>(axis));  // a failed value has no axes
     Labels labels = v.labels;
     labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(axis));
     return {c_.Reshape(v.value, shape), std::move(labels)};
   }
 
-  // Axes a and b, of equal extent n, as one of stride n + 1 over both.
+  // The diagonal of axes a and b, both of extent n: joined, they have n * n elements, of which the
+  // slice takes every (n + 1)-th.
   Labelled Diagonal(const Labelled& v, size_t a, size_t b) {
     Labels order = v.labels;
     std::vector<int64_t> perm = AxesFrom(0, static_cast<int>(order.size()));

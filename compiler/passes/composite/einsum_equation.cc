@@ -33,7 +33,7 @@ Result<Term> ParseTerm(std::string_view equation, std::string_view text) {
   return term;
 }
 
-// `wide`: axes of the ellipsis.
+// `wide`: the number of axes that the ellipsis stands for.
 Labels LabelsOf(const Term& term, int wide) {
   Labels labels(term.before.begin(), term.before.end());
   for (int k = wide; term.ellipsis && k > 0; --k) labels.push_back(kEllipsis + k - 1);

@@ -7,7 +7,7 @@
 namespace aicf {
 namespace {
 
-// The one length that all batch entries have, when that is known.
+// The number of positions after the update, where it is known and the same for all batch entries.
 std::optional<int64_t> CommonLength(const ir::Value& lengths) {
   if (!lengths.is_constant() || lengths.constant.count() == 0) return std::nullopt;
   for (int64_t i = 1; i < lengths.constant.count(); ++i) {
@@ -43,8 +43,9 @@ ir::ValueId KeyCache::Positions(Composer& c) const {
   return c.Add(fill, c.Counting(0, {rows}));
 }
 
-// A row before the cache's first position is dropped, as one after its last is: it gets an index
-// that no position has, since a negative one would count from the end.
+// Writes the new rows by a scatter, which drops rows after the last position of the cache. A row
+// before its first position is dropped as well: it gets the index `past`, which no position has,
+// because a negative index would count from the end.
 ir::ValueId KeyCache::Scattered(Composer& c, ir::ValueId cache, ir::ValueId now) const {
   const Dims s = c.Shape(now);
   const ir::ValueId places = Positions(c);
@@ -67,7 +68,8 @@ ir::ValueId KeyCache::Updated(Composer& c, ir::ValueId cache, ir::ValueId now) c
   }
   if (past >= total) return Scattered(c, cache, now);
   const ir::ValueId both = c.Concat({cache, now}, 2);
-  // Where position j comes from: the new rows follow the cache in `both`.
+  // The new rows follow the cache in `both`. What is sought is the place in it from which position
+  // j of the result comes.
   const ir::ValueId places = c.Counting(0, {length});
   const ir::ValueId offset = c.Sub(places, fill);
   if (rows == 1) {

@@ -12,8 +12,9 @@ namespace {
 
 enum Input : size_t { kQuery, kKey, kValue, kPast, kDecay, kBeta };
 
-// Positions that are unrolled one by one: each takes a few steps. Longer sequences would make
-// artifacts of many thousand steps, for which the op has chunked forms that are not built here.
+// Longest sequence that is unrolled position by position; a position takes a few steps. Longer
+// sequences would make artifacts of many thousand steps. The op has chunked forms for them, which
+// are not built here.
 constexpr int64_t kMaxUnrolled = 512;
 
 struct Recipe {
@@ -61,7 +62,8 @@ class Recurrence {
     if (form.delta) beta_ = heads(kBeta, c.Shape(c.In(kBeta)).back() == 1 ? 1 : form.groups);
   }
 
-  // The state [B, G, Dk, Dv] after position t, and what the position reads: [B, H, 1, Dv].
+  // Advance gives the state [B, G, Dk, Dv] after position t, Read what the query at position t
+  // reads from it: [B, H, 1, Dv].
   ir::ValueId Advance(ir::ValueId state, int64_t t) {
     if (form_.gated) state = c_.Mul(state, Column(decay_, t));
     ir::ValueId written = Row(v_, t);
@@ -100,8 +102,9 @@ Walked Unroll(Composer& c, Recurrence& recurrence, ir::ValueId state, int64_t le
   return {rows.size() == 1 ? rows[0] : c.Concat(std::move(rows), 2), state};
 }
 
-// Without decay and correction the states add up, so the whole sequence is three products: what the
-// past left, and a product of queries and keys whose later keys are masked out.
+// Without decay and correction the states add up, so the result of the whole sequence is three
+// products: what the queries read from the past state, and the product of queries and keys, with
+// later keys masked out, times the values. A fourth product gives the new state.
 Walked InOneGo(Composer& c, const Recurrence& r, ir::ValueId state, int64_t length) {
   const ir::ValueId scores = AttentionScores(c, r.query(), r.key(), 1);
   const ir::ValueId seen = CausalMask(c, length, length, 0);

@@ -1,7 +1,7 @@
 // com.microsoft.MatMulNBits: weights of 2, 4 or 8 bits in blocks along K, each with a scale and
-// perhaps a zero point. Constant weights stay blocks, which the product dequantises as it reads
-// them, where a format says them exactly; others are unpacked and scaled while compiling, and
-// weights that are computed at every run.
+// perhaps a zero point. Constant weights that a block format expresses exactly stay blocks, which
+// the product dequantises as it reads them. Other constant weights are unpacked and scaled while
+// compiling; weights that are not constant are unpacked and scaled in every run.
 #include "base/checked.h"
 #include "compiler/ir/block_nodes.h"
 #include "compiler/passes/composite/composites.h"
@@ -50,7 +50,8 @@ ir::ValueId Unpacked(Composer& c, ir::ValueId packed, int64_t bits) {
   return c.Reshape(c.Concat(std::move(parts), rank), shape);
 }
 
-// One value per block, as [n, count, 1] of dtype f32; zero points of u8 are packed by row.
+// Zero points as f32: [n, count, 1], or one number for all where the node has none. Zero points of
+// u8 are packed like codes, row by row.
 Result<ir::ValueId> ZeroPoints(Composer& c, const WeightBlocks& b) {
   const double middle = static_cast<double>(int64_t{1} << (b.bits - 1));
   if (!c.Has(3)) return c.Scalar(middle, DType::kF32);

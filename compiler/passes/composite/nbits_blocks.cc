@@ -21,7 +21,7 @@ int64_t CodeAt(const ir::Tensor& packed, int64_t first, int64_t i, int64_t bits)
   return byte >> (i % per_byte * bits) & ((int64_t{1} << bits) - 1);
 }
 
-// One for each block of a row after the other; empty where one is no whole number.
+// Zero points of all blocks, row after row; empty where one is not a whole number or is beyond 255.
 std::vector<int64_t> ZeroPointsOf(const NBitsWeights& w) {
   std::vector<int64_t> zeros;
   const int64_t row_bytes = CeilDiv(w.count * w.bits, 8);
@@ -39,7 +39,8 @@ std::vector<int64_t> ZeroPointsOf(const NBitsWeights& w) {
   return zeros;
 }
 
-// By block of the model's; `refusal` where one is no number of f16.
+// Scales of the model's blocks as f16, row after row. Sets `refusal` where f16 cannot express one
+// exactly.
 std::vector<uint16_t> ScalesOf(const NBitsWeights& w, std::string* refusal) {
   std::vector<uint16_t> scales;
   for (int64_t i = 0; i < w.n * w.count; ++i) {
@@ -70,7 +71,8 @@ class Differences {
   const std::vector<int64_t> zeros_;
 };
 
-// The first one in which all differences have a code.
+// Chooses the smallest format in which every difference has a code. Returns "", or the refusal if
+// there is none.
 std::string ChooseFormat(const NBitsWeights& w, const Differences& differences,
                          BlockFormat* format) {
   int64_t low = 0, high = 0;
@@ -88,7 +90,7 @@ std::string ChooseFormat(const NBitsWeights& w, const Differences& differences,
                 ", which takes more than 8 bits");
 }
 
-// 32 differences in one block of the format; base/block_decode_32.cc reads them.
+// Writes 32 differences as one block of the format; base/block_decode_32.cc reads such blocks.
 void Encode(BlockFormat format, uint16_t scale, const int64_t (&d)[kBlock], uint8_t* block) {
   block[0] = static_cast<uint8_t>(scale);
   block[1] = static_cast<uint8_t>(scale >> 8);

@@ -15,8 +15,8 @@ struct NBitsWeights {
   int64_t n = 0, k = 0, bits = 4, size = 0, count = 0;
   ir::Tensor codes;   ///< u8 [n, count, bytes of a block], the first code in the low bits
   ir::Tensor scales;  ///< of a float dtype, n * count
-  /// u8, packed like codes, each row from a byte of its own; or of a float dtype, n * count;
-  /// without data: all are 2^(bits - 1).
+  /// u8, packed like codes, where each row begins with a new byte; or of a float dtype with n *
+  /// count elements. Without data every zero point is 2^(bits - 1).
   ir::Tensor zeros;
 };
 
@@ -26,8 +26,8 @@ struct NBitsBlocks {
   ir::Tensor rows;  ///< u8 [n, bytes of a row]
 };
 
-/// In the smallest of Q4_0, Q5_0 and Q8_0 that has all differences of codes and zero points. Cost:
-/// two passes over the codes.
+/// Packs the weights in the smallest of Q4_0, Q5_0 and Q8_0 that has all differences of codes and
+/// zero points. Cost: two passes over the codes.
 NBitsBlocks PackNBits(const NBitsWeights& weights);
 
 }  // namespace aicf

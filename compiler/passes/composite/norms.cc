@@ -25,7 +25,8 @@ ir::ValueId Plus(Composer& c, ir::ValueId v, double addend) {
 
 }  // namespace
 
-// The step gives the first output; what backward passes would want is computed beside it.
+// The LayerNormalization step gives the first output. The statistics, which backward passes would
+// read, are computed beside it.
 Status ExpandLayerNormalizationStatistics(Composer& c) {
   const ir::Node& node = c.node();
   c.Output(0, c.Op("LayerNormalization", node.inputs, node.attrs));
@@ -50,8 +51,8 @@ Status ExpandMeanVarianceNormalization(Composer& c) {
   return c.status();
 }
 
-// As an instance normalisation of one "channel" per group. Scale and bias are per channel, or in
-// the form of opset 18 per group.
+// Becomes an instance normalisation in which each group is one "channel". Scale and bias are per
+// channel, or in the form of opset 18 per group.
 Status ExpandGroupNormalization(Composer& c) {
   const Dims shape = c.Shape(c.In(0)), parameters = c.Shape(c.In(1));
   const int64_t groups = c.node().Int("num_groups", 0);
@@ -84,7 +85,7 @@ Status ExpandGroupNormalization(Composer& c) {
   return c.status();
 }
 
-// A norm of zero leaves zeros.
+// Where the norm is zero, so are the elements; they are divided by 1 and stay zero.
 Status ExpandLpNormalization(Composer& c) {
   const int64_t p = c.node().Int("p", 2);
   if (p != 1 && p != 2) return Error(Code::kBadModel, "p is ", p, ", expected 1 or 2");
@@ -98,7 +99,8 @@ Status ExpandLpNormalization(Composer& c) {
   return c.status();
 }
 
-// The sum of squares of neighbouring channels is an average pool of one row per channel.
+// An average pool over an image that has one row per channel gives the sum of the squares of
+// neighbouring channels, divided by `size`.
 Status ExpandLRN(Composer& c) {
   const ir::ValueId x = Wide(c, c.In(0));
   const Dims shape = c.Shape(x);
@@ -121,7 +123,7 @@ Status ExpandLRN(Composer& c) {
   return c.status();
 }
 
-// Statistics of the batch, and running ones that move towards them.
+// Normalises by the statistics of the batch, and moves the running statistics towards them.
 Status ExpandBatchNormalizationTraining(Composer& c) {
   const ir::ValueId x = Wide(c, c.In(0));
   const Dims shape = c.Shape(x);

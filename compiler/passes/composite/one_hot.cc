@@ -7,7 +7,8 @@
 
 namespace aicf {
 
-// Indices below zero count from the end; one out of range is off everywhere.
+// Indices below zero count from the end. An index that is out of range matches no position, so that
+// all of them have the value "off".
 Status ExpandOneHot(Composer& c) {
   AICF_ASSIGN_OR_RETURN(const int64_t depth, ConstantInt(c, 1, "depth"));
   const int rank = c.Shape(c.In(0)).rank() + 1;
@@ -34,7 +35,7 @@ Status ExpandEyeLike(Composer& c) {
   if (c.node().Has("dtype")) {
     AICF_ASSIGN_OR_RETURN(dtype, DTypeOfOnnx(c.node().Int("dtype", 0)));
   }
-  // A diagonal far outside is as empty as one just outside.
+  // Limiting k changes nothing: a diagonal far outside the matrix is as empty as one just outside.
   const int64_t limit = shape[0] + shape[1];
   const int64_t k = std::clamp(c.node().Int("k", 0), -limit, limit);
   c.Output(0,
@@ -42,7 +43,8 @@ Status ExpandEyeLike(Composer& c) {
   return c.status();
 }
 
-// Older forms, which carry a mark, have one maximum over all axes from `axis` on.
+// Nodes of older opsets, which carry the mark kLegacyFlatten, have one maximum over all axes from
+// `axis` on.
 Status ExpandHardmax(Composer& c) {
   const Dims shape = c.Shape(c.In(0));
   AICF_ASSIGN_OR_RETURN(int axis, ir::NormalizeAxis(c.node().Int("axis", -1), shape.rank()));

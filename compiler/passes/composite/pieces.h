@@ -8,10 +8,11 @@
 
 namespace aicf {
 
-/// Elements of a constant that an expansion computes: filters, windows, matrices of a transform.
+/// Most elements of a constant that an expansion computes: filters, windows, matrices of a
+/// transform.
 inline constexpr int64_t kMaxTableElements = int64_t{1} << 26;
-/// Errors: kResource for a constant of this shape that has more, which has to be asked before it is
-/// made.
+/// Checks a shape before a constant of that shape is made. Errors: kResource for more than
+/// kMaxTableElements elements.
 Status CheckTable(const Dims& shape);
 
 /// f16 and bf16 as f32, so that intermediate results are not rounded; everything else as it is.

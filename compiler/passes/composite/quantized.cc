@@ -46,8 +46,9 @@ DynamicCodes QuantizeDynamically(Composer& c, ir::ValueId v) {
   const ir::ValueId step = c.Op("Div", {range, c.Scalar(255, dtype)});
   const ir::ValueId none = c.Op("Equal", {step, c.Scalar(0, dtype)});
   DynamicCodes out;
-  // Of a tensor of zeros every scale is one, and of the smallest denormal numbers the quotient is
-  // 0; 1 divides nothing by 0.
+  // The step is 0 for a tensor of zeros, for which any scale will do, and for a range of the
+  // smallest denormal numbers, where the quotient underflows. A scale of 1 avoids the division by
+  // 0.
   out.scale = c.Op("Where", {none, c.Scalar(1, dtype), step});
   const ir::ValueId start = c.Op("Neg", {c.Op("Div", {least, out.scale})});
   const ir::ValueId clipped = c.Op("Clip", {start, c.Scalar(0, dtype), c.Scalar(255, dtype)});

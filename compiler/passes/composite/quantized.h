@@ -15,15 +15,15 @@ ir::ValueId Dequantized(Composer& c, ir::ValueId codes, ir::ValueId scale, ir::V
 /// round(v / scale) + zero, saturated; without a zero point as codes of `dtype`.
 ir::ValueId Quantized(Composer& c, ir::ValueId v, ir::ValueId scale, ir::ValueId zero, DType dtype);
 
-/// u8 codes of an f32 tensor with the range of its values and 0, as DynamicQuantizeLinear defines
-/// it.
+/// Codes in u8, scale and zero point of an f32 tensor by the range of its values and 0, as
+/// DynamicQuantizeLinear defines them.
 struct DynamicCodes {
   ir::ValueId codes, scale, zero;
 };
 DynamicCodes QuantizeDynamically(Composer& c, ir::ValueId v);
 
-/// The exact sums a * b of the codes, times both scales, plus a bias where it is not kNoValue. A
-/// zero point may be kNoValue.
+/// An operand of ScaledProduct, which gives the exact sums a * b of the codes, times both scales,
+/// plus a bias where it is not kNoValue. The zero point may be kNoValue.
 struct QuantizedOperand {
   ir::ValueId codes, scale, zero;
 };

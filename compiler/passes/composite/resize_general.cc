@@ -21,7 +21,8 @@ constexpr NamedMode<abi::ResizeMode> kResizeModes[] = {{"nearest", abi::ResizeMo
                                                        {"linear", abi::ResizeMode::kLinear},
                                                        {"cubic", abi::ResizeMode::kCubic}};
 
-// tf_crop_and_resize has its own coordinates.
+// tf_crop_and_resize computes coordinates from the crop (AxisResize::crop), not by the mode in its
+// row.
 constexpr NamedMode<abi::CoordinateMode> kCoordinateModes[] = {
     {"half_pixel", abi::CoordinateMode::kHalfPixel},
     {"pytorch_half_pixel", abi::CoordinateMode::kPytorchHalfPixel},
@@ -47,7 +48,7 @@ Status Read(const ir::Node& node, std::string_view key, std::string_view fallbac
   return OkStatus();
 }
 
-// What all axes share.
+// Reads the attributes that all axes share.
 Status ReadAttributes(const ir::Node& node, AxisResize* axis) {
   AICF_RETURN_IF_ERROR(Read(node, "mode", "nearest", kResizeModes, &axis->attrs.mode));
   AICF_RETURN_IF_ERROR(Read(node, "coordinate_transformation_mode", "half_pixel", kCoordinateModes,
@@ -102,7 +103,8 @@ Result<std::vector<AxisResize>> ReadAxes(const Composer& c) {
     a.in = in[d];
     a.out = spec.output[d];
     a.attrs.scales = {spec.scales[static_cast<size_t>(d)]};
-    // With scales it is the crop that they enlarge.
+    // The scales enlarge the crop, not the whole axis, so the output follows from the length of the
+    // crop.
     if (shared.crop && from_scales) {
       const double out =
           std::floor(static_cast<double>(a.in) * (a.roi_end - a.roi_begin) * a.attrs.scales[0]);
@@ -126,8 +128,9 @@ bool Changes(const AxisResize& a) {
 
 bool IsGather(const AxisResize& a) { return a.attrs.mode == abi::ResizeMode::kNearest; }
 
-// What the weights of all axes take together: a matrix each, or places to read. An element of the
-// output takes as much as this many of a matrix, whatever it reads.
+// Checks the size of the tables of all axes together: a matrix for each axis, or with "nearest" a
+// list of places to read. Each output element counts as at least kLeast elements of a matrix,
+// however little it reads.
 Status CheckTables(const std::vector<AxisResize>& axes) {
   constexpr double kLeast = 16;
   double elements = 0;
@@ -146,7 +149,7 @@ Status CheckTables(const std::vector<AxisResize>& axes) {
   return OkStatus();
 }
 
-/// What the weights of one axis come to.
+/// The weights of one axis, evaluated for all outputs.
 struct AxisTable {
   std::vector<int64_t> reads;    ///< nearest: the element of each output
   std::vector<double> matrix;    ///< otherwise [in, out]

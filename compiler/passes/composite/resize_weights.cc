@@ -37,7 +37,8 @@ double Nearest(abi::NearestMode mode, double x) {
   }
 }
 
-// 0 for NaN, which the difference of two crops' ends may be.
+// `at` as an index in [0, extent). NaN gives 0: a coordinate may be NaN where the difference of a
+// crop's ends overflows.
 int64_t Clamped(double at, int64_t extent) {
   return at > 0 ? static_cast<int64_t>(std::min(at, static_cast<double>(extent - 1))) : 0;
 }
@@ -45,7 +46,7 @@ int64_t Clamped(double at, int64_t extent) {
 // Where the input shrinks, antialias widens the kernel so that every element counts.
 double ScaleOf(const AxisResize& a) { return a.antialias ? std::min(a.attrs.scales[0], 1.0) : 1.0; }
 
-// The first element under the kernel, counted from the one before the coordinate.
+// Offset of the first element under the kernel from the last element before the coordinate.
 double FirstOf(const AxisResize& a) {
   const double reach = (a.attrs.mode == abi::ResizeMode::kLinear ? 1 : 2) / ScaleOf(a);
   return std::floor(-reach) + 1;
@@ -71,7 +72,7 @@ Taps WeightsOf(const AxisResize& a, int64_t o) {
   const double scale = ScaleOf(a), count = TapsOf(a), first = std::ceil(x) - 1 + FirstOf(a);
   double sum = 0;
   for (double k = 0; k < count; ++k) {
-    // A coordinate may be so far outside that its neighbours are the same number.
+    // The loop counts in k because far outside the input `at` and `at` + 1 may be the same number.
     const double at = first + k;
     const bool counts = !a.attrs.exclude_outside || (at >= 0 && at <= last);
     const double weight = counts ? Kernel(a.attrs, (at - x) * scale) : 0;

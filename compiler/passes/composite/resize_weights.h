@@ -21,13 +21,15 @@ struct AxisResize {
 struct Taps {
   std::vector<int64_t> index;  ///< inside the input; may repeat at the border
   std::vector<double> weight;  ///< sums to 1
-  bool outside = false;        ///< a crop that leaves the input: the extrapolation value instead
+  bool outside = false;        ///< a crop leaves the input here: it gives the extrapolation value
 };
 
-/// How many input elements an output element counts; infinite or NaN where no number is enough.
+/// Number of input elements that contribute to an output element; infinite or NaN where no finite
+/// number is enough.
 double TapsOf(const AxisResize& axis);
 
-/// REQUIRES: in >= 1, TapsOf() is a number that its caller can pay.
+/// The weights of output element o. REQUIRES: in >= 1, and TapsOf() is a number of elements that
+/// the caller can afford.
 Taps WeightsOf(const AxisResize& axis, int64_t o);
 
 }  // namespace aicf

@@ -63,7 +63,8 @@ Status ExpandRotaryEmbedding(Composer& c) {
   }
   const ir::ValueId x = SplitHeads(c, c.In(0), c.node().Int("num_heads", 0));
   AICF_RETURN_IF_ERROR(c.status());
-  // [B, L, R / 2]: rows of the table by position, or given as such.
+  // [B, L, R / 2]: rows of the table, picked by position where positions are given, else the input
+  // as it is.
   auto table = [&](size_t input) {
     return c.Has(3) ? c.Op("Gather", {c.In(input), c.In(3)}, {{"axis", int64_t{0}}}) : c.In(input);
   };
@@ -82,7 +83,8 @@ Status ExpandRotaryEmbedding(Composer& c) {
 
 namespace {
 
-// com.microsoft: positions come before the tables, and may be one offset for all.
+// Positions of com.microsoft's op, where they are input 1, in front of the tables. A single number
+// is the position of the first row of every batch entry.
 ir::ValueId PositionRows(Composer& c, int64_t batch, int64_t length) {
   const ir::ValueId given = c.In(1);
   if (ElementCount(c.Shape(given)) != 1 || batch * length == 1) {
@@ -91,7 +93,8 @@ ir::ValueId PositionRows(Composer& c, int64_t batch, int64_t length) {
   return c.Add(c.Reshape(given, {1, 1}), c.Counting(0, {1, length}));
 }
 
-// Heads that an input of rank 3 divides into: without a number, as wide as the tables rotate.
+// Number of heads that an input of rank 3 divides into. Without the attribute, a head is as wide as
+// what the tables rotate.
 int64_t HeadsOf(const Composer& c, const Dims& given) {
   const int64_t heads = c.node().Int("num_heads", 0);
   if (heads > 0 || given.rank() != 3 || c.Shape(c.In(2)).rank() != 2) return heads;

@@ -10,7 +10,6 @@
 namespace aicf {
 namespace {
 
-// Elements of the largest matrix that an artifact should carry.
 // A transform of one axis: `in` samples of one or two components (real, imaginary) to `out`
 // samples.
 struct Transform {
@@ -21,7 +20,8 @@ struct Transform {
   bool half_input = false;  // the input holds the first half of a symmetric spectrum
 };
 
-// cos and sin of the angle from input sample i to output sample o, exact in the multiple of 2 pi.
+// cos and sin of the angle from input sample i to output sample o. Whole turns are taken off in
+// integers, which is exact.
 std::pair<double, double> Turn(const Transform& t, int64_t i, int64_t o) {
   const auto step = static_cast<double>((static_cast<__int128>(i) * o) % t.length);
   const double angle = 2 * std::numbers::pi * step / static_cast<double>(t.length);
@@ -116,7 +116,7 @@ Status ExpandDFT(Composer& c) {
   if (c.Shape(x)[s.axis] != t.in) x = c.Window(x, s.axis, 0, t.in);
   const std::vector<int64_t> perm = SwapAxes(rank, s.axis, rank - 2);
   x = c.Transpose(x, perm);
-  AICF_RETURN_IF_ERROR(c.status());  // what failed has no axes
+  AICF_RETURN_IF_ERROR(c.status());  // the shape of a failed value has no axes
   Dims rows = c.Shape(x);
   Dims flat = rows;
   flat.erase(rank - 1);

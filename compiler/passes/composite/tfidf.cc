@@ -68,7 +68,7 @@ ir::ValueId CountGrams(Composer& c, ir::ValueId x, const Pool& pool, int64_t fir
 ir::ValueId CountLength(Composer& c, ir::ValueId x, const Pool& pool, int64_t n, int64_t grams,
                         int64_t skips) {
   ir::ValueId total = ir::kNoValue;
-  // A single element leaves nothing out.
+  // An n-gram of one element has no gap in which elements could be left out.
   for (int64_t skip = 0; skip <= (n == 1 ? 0 : skips); ++skip) {
     const ir::ValueId count =
         CountGrams(c, x, pool, pool.counts[static_cast<size_t>(n - 1)], grams, n, skip);
@@ -79,7 +79,8 @@ ir::ValueId CountLength(Composer& c, ir::ValueId x, const Pool& pool, int64_t n,
   return c.Filled(0, DType::kF32, {c.Shape(x)[0], grams});
 }
 
-// f32 [B, all n-grams of the pool]; lengths outside the range count nothing.
+// f32 [B, all n-grams of the pool]. N-grams whose length is outside the range of the attributes
+// count 0.
 ir::ValueId CountAll(Composer& c, ir::ValueId x, const Pool& pool, int64_t skips) {
   const int64_t shortest = c.node().Int("min_gram_length", 1);
   const int64_t longest = c.node().Int("max_gram_length", 1);
@@ -97,7 +98,7 @@ ir::ValueId CountAll(Composer& c, ir::ValueId x, const Pool& pool, int64_t skips
   return c.Concat(std::move(parts), 1);
 }
 
-// The counts as the mode weighs them.
+// The counts, weighted as the attribute "mode" says.
 Result<ir::ValueId> Weighed(Composer& c, ir::ValueId counts, size_t grams) {
   const std::string mode = c.node().Str("mode", "TF");
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
@@ -123,7 +124,7 @@ Status ExpandTfIdfVectorizer(Composer& c) {
   const ir::ValueId x = c.Reshape(c.Cast(c.In(0), DType::kI64), {rows, shape[shape.rank() - 1]});
   const size_t grams = pool.indexes.size();
   AICF_ASSIGN_OR_RETURN(ir::ValueId counts, Weighed(c, CountAll(c, x, pool, skips), grams));
-  // Positions that no n-gram has read a column of zeros after the others.
+  // Output positions without an n-gram read a column of zeros, which is appended to the counts.
   std::vector<int64_t> source(static_cast<size_t>(pool.width), static_cast<int64_t>(grams));
   for (size_t g = 0; g < grams; ++g)
     source[static_cast<size_t>(pool.indexes[g])] = static_cast<int64_t>(g);

@@ -8,13 +8,13 @@
 namespace aicf {
 namespace {
 
-/// Rows are sorted column by column, a sort each.
+/// Most columns that rows may have: rows are sorted by one sort for each column.
 constexpr int64_t kMostColumns = 256;
 
 /// Rows in sorted order.
 struct Sorted {
   ir::ValueId rows;   ///< [n, m]
-  ir::ValueId order;  ///< i64 [n]: where each stood
+  ir::ValueId order;  ///< i64 [n]: index of each row before sorting
 };
 
 ir::ValueId Column(Composer& c, ir::ValueId rows, int64_t column) {
@@ -37,7 +37,8 @@ Sorted Sort(Composer& c, ir::ValueId rows) {
   return {c.Op("Gather", {rows, order}), order};
 }
 
-// bool [n]: whether a sorted row differs from the one before; the first does.
+// bool [n]: whether a sorted row differs from the one before it, which begins a group. True for the
+// first row.
 ir::ValueId GroupStarts(Composer& c, ir::ValueId rows) {
   const int64_t n = c.Shape(rows)[0];
   const ir::ValueId same =
@@ -47,7 +48,8 @@ ir::ValueId GroupStarts(Composer& c, ir::ValueId rows) {
   return c.Cast(c.Concat({c.Ints({1}), differs}, 0), DType::kBool);
 }
 
-/// What the outputs are scattered by, all i64 [n] over sorted rows.
+/// Groups of equal rows, by which the outputs are scattered. All are i64, and [n] over the sorted
+/// rows unless stated.
 struct Groups {
   ir::ValueId number;  ///< of each row's group, in the order of the output
   ir::ValueId target;  ///< that number for a group's first row, n for the others
@@ -69,7 +71,8 @@ Groups Group(Composer& c, const Sorted& sorted, bool by_value) {
   const ir::ValueId sum = c.Op("CumSum", {ones, zero});
   ir::ValueId number = c.Sub(sum, Number(c, 1, DType::kI64));
   if (!by_value) {
-    // In the order of first occurrence: each group's first row, counted in the input's order.
+    // The output keeps the order of first occurrence: the number of a group is the rank of its
+    // first row among all first rows, in the order of the input.
     const ir::ValueId first = c.Op("Where", {starts, number, none});
     const ir::ValueId occurs = Scatter(c, sorted.order, ones);
     const ir::ValueId rank = c.Op("CumSum", {occurs, zero}, {{"exclusive", int64_t{1}}});
@@ -109,7 +112,7 @@ Status ExpandUnique(Composer& c) {
   const Dims shape = c.Shape(x);
   AICF_ASSIGN_OR_RETURN(const int axis, ir::NormalizeAxis(c.node().Int("axis", 0), shape.rank()));
   const DType dtype = c.Type(x);
-  // Flags sort as numbers.
+  // Booleans are sorted as numbers.
   const ir::ValueId rows = ToRows(c, dtype == DType::kBool ? c.Cast(x, DType::kU8) : x, axis);
   const int64_t n = c.Shape(rows)[0], m = c.Shape(rows)[1];
   if (n == 0 || m == 0) return Error(Code::kUnsupported, "an input without elements");

@@ -9,7 +9,8 @@ namespace {
 
 using Sees = std::function<std::optional<bool>(int64_t element)>;
 
-// The keys [begin, end) that a row sees; nullopt when they do not follow each other, or are none.
+// The keys [begin, end) that a row sees. IntervalOf gives nullopt where they do not follow each
+// other, or where there are none.
 struct Interval {
   int64_t begin = 0, end = 0;
 };
@@ -25,14 +26,15 @@ std::optional<Interval> IntervalOf(const Sees& sees, int64_t from, int64_t keys)
   return out.end < 0 ? std::nullopt : std::optional(out);
 }
 
-// A bound that every row agrees on, as j - i; rows that reach the edge of the keys say nothing.
+// Records what a row says of a bound, as j - i; false where another row says otherwise. Rows whose
+// keys reach the edge say nothing, and are not asked.
 bool Agree(std::optional<int64_t>& bound, int64_t found) {
   if (bound && *bound != found) return false;
   bound = found;
   return true;
 }
 
-// Rows at the edge must be what the bound makes of them.
+// Whether the band gives every row the keys that it sees, including rows at the edge.
 bool Explains(const Band& band, const std::vector<Interval>& rows, int64_t keys) {
   for (size_t n = 0; n < rows.size(); ++n) {
     const auto i = static_cast<int64_t>(n);
@@ -53,7 +55,7 @@ std::optional<Band> BandOf(const std::vector<Interval>& rows, int64_t keys) {
   return Explains(band, rows, keys) ? std::optional(band) : std::nullopt;
 }
 
-// A mask may repeat one row, and leading axes may repeat one matrix.
+// A mask may have one row for all, and leading axes along which the same matrix repeats.
 std::optional<Band> BandOfElements(const Dims& shape, int64_t rows, int64_t keys,
                                    const Sees& sees) {
   const int rank = shape.rank();

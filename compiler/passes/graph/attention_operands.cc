@@ -71,8 +71,8 @@ int AttentionOperandForms::Producer(ValueId v) const {
 
 double AttentionOperandForms::TakeScale(int product, size_t input) {
   double factor = 1;
-  int reader = product;    // whose input is looked at, and changed
-  int original = product;  // who read that value before anything changed
+  int reader = product;    // the node whose input is looked at, and changed
+  int original = product;  // the node that read the value before any change
   while (true) {
     ValueId& v = graph_.nodes[reader].inputs[input];
     const int p = Producer(v);
@@ -95,7 +95,8 @@ ValueId AttentionOperandForms::AsScores(ValueId v, const Dims& axes, const HeadA
   const Dims last{shape.back()};
   Dims own = Leading(shape, axes.rank());
   auto heads = OwnHeads(axes, own, to);
-  // Where it repeats over a part of the axes that become one, it is written out over them.
+  // A value that repeats along only a part of the axes that become one cannot be reshaped. It is
+  // expanded along leading axes, one after the other, until it can be.
   const auto fits = [&] { return heads && ((*heads)[1] == 1 || (*heads)[1] == to.heads); };
   for (int i = 0; i < axes.rank() && !fits(); ++i) {
     own[i] = axes[i];
@@ -112,7 +113,8 @@ ValueId AttentionOperandForms::AsQueries(ValueId v, const Dims& axes, const Head
   return write_.Expand(own, {to.batch, to.heads, to.rows, graph_.values[own].shape.back()});
 }
 
-// True where a node's result repeats its operand along leading axes of one element.
+// True for an Expand or Tile that repeats its operand along axes of one element, none of which is
+// one of the last two.
 bool AttentionOperandForms::RepeatsLeading(const Node& node) const {
   if (node.op != "Expand" && node.op != "Tile") return false;
   const Dims& to = graph_.values[node.outputs[0]].shape;
@@ -124,8 +126,10 @@ bool AttentionOperandForms::RepeatsLeading(const Node& node) const {
   return true;
 }
 
-// What v repeats for the query heads of a group, and the axes that it is broadcast to: an Expand,
-// perhaps with a Reshape after it that makes one axis of the groups and their shares.
+// Looks through the repetition of key heads for the query heads of a group: an Expand or Tile,
+// perhaps with a Reshape behind it that makes one axis of the groups and their shares. Returns the
+// value that is repeated, and sets `axes` to those that it is broadcast to. Returns v itself where
+// there is no repetition.
 ValueId AttentionOperandForms::WithoutRepeats(ValueId v, Dims& axes, const HeadAxes& to) const {
   int p = Producer(v);
   Dims repeated = graph_.values[v].shape;
@@ -168,7 +172,7 @@ bool AttentionOperandForms::SwapsLast(const Node& node) const {
 ValueId AttentionOperandForms::Swapped(ValueId v) {
   const int p = Producer(v);
   if (p >= 0 && SwapsLast(graph_.nodes[p])) return graph_.nodes[p].inputs[0];
-  // An exchange on three axes, between reshapes of the leading ones.
+  // Values of three axes have the exchange between two reshapes of the leading axes.
   const int inner = p >= 0 && KeepsLastAxes(graph_, graph_.nodes[p], 2)
                         ? Producer(graph_.nodes[p].inputs[0])
                         : -1;

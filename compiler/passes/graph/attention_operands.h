@@ -1,5 +1,5 @@
-/// Operands of a recognised attention in the form that aicf.Attention takes: what only moves,
-/// repeats or scales them is looked through, so that it becomes strides and a factor.
+/// Brings the operands of a recognised attention into the form that aicf.Attention takes. Nodes
+/// that only move, repeat or scale them are looked through: they become strides and a factor.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ class NodeWriter {
 
   ir::Graph& graph_;
   ValueMaker& make_;
-  std::string name_;  ///< of every node: that of the product with the values
+  std::string name_;  ///< name of every node: that of the product with the values
   std::vector<ir::Node> nodes_;
 };
 
@@ -36,19 +36,21 @@ class AttentionOperandForms {
   AttentionOperandForms(ir::Graph& graph, NodeWriter& write)
       : graph_(graph), write_(write), producer_(ir::ProducerOf(graph)), uses_(graph) {}
 
-  /// The factor of an input of a product, which afterwards reads what was scaled: through nodes
-  /// that only move elements, where nothing else reads their results.
+  /// Takes the scalar factors off an input of a product, which afterwards reads the unscaled value,
+  /// and returns their product. Nodes that only move elements are looked through. Stops at a value
+  /// that something else reads as well.
   double TakeScale(int product, size_t input);
 
-  /// A value that is broadcast to `axes` and a last axis, as [b, h, l, last] of `to`, each of b, h,
-  /// l the whole extent or 1. kNoValue: the axes do not divide so.
+  /// Brings a value that is broadcast to `axes` and a last axis into the form [b, h, l, last],
+  /// where each of b, h and l is the extent in `to`, or 1. kNoValue: the axes do not divide so.
   ir::ValueId AsScores(ir::ValueId v, const Dims& axes, const HeadAxes& to);
-  /// Queries [.., L, D] whose product has the leading axes `axes`: [B, H, L, D]; or kNoValue.
+  /// Queries [.., L, D], whose product has the leading axes `axes`, as [B, H, L, D]; or kNoValue.
   ir::ValueId AsQueries(ir::ValueId v, const Dims& axes, const HeadAxes& to);
-  /// Keys or values [.., S, D]: [B, G, S, D]; or kNoValue. `grouped`: heads that repeat are looked
-  /// through, so that G is the least number that gives all.
+  /// Keys or values [.., S, D] as [B, G, S, D]; or kNoValue. `grouped`: repetitions of heads are
+  /// looked through, so that G is the least number of heads from which all others follow.
   ir::ValueId AsKeys(ir::ValueId v, const Dims& axes, const HeadAxes& to, bool grouped);
-  /// v [.., X, Y] as [.., Y, X]; takes back an exchange of the two that v is.
+  /// v [.., X, Y] as [.., Y, X]. Where v itself is the result of such an exchange, its operand is
+  /// taken instead of exchanging once more.
   ir::ValueId Swapped(ir::ValueId v);
 
  private:

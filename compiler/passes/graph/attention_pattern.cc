@@ -15,7 +15,8 @@ using ir::Graph;
 using ir::Node;
 using ir::ValueId;
 
-// Nodes looked at before one softmax: a mask may be the end of a long chain of its own.
+// Most nodes that are looked at in front of one softmax: a mask may be the end of a long chain of
+// its own.
 constexpr size_t kMaxBehind = 64;
 
 bool Contains(const std::vector<int>& list, int n) {
@@ -28,7 +29,7 @@ bool IsElementwise(const Node& node) {
 
 int64_t CountOf(const Graph& graph, ValueId v) { return *ElementCount(graph.values[v].shape); }
 
-// A float whose value is kept, or widened and rounded again.
+// A Cast between floats: it keeps the value, widens it, or rounds it again after it was widened.
 bool IsFloatCast(const Graph& graph, const Node& node) {
   return node.op == "Cast" && IsFloat(graph.values[node.inputs[0]].dtype) &&
          IsFloat(graph.values[node.outputs[0]].dtype);
@@ -77,8 +78,9 @@ bool AttentionFinder::OverKeys(const Node& softmax) const {
   return rank >= 2 && axis.ok() && *axis == rank - 1;
 }
 
-// A Where that gives 0 in the place of the probabilities v: in rows of which nothing is left, which
-// attention gives 0 of itself. Fills in whose rows: kNoValue where none is.
+// Whether `where` replaces the probabilities v by 0 in rows of which nothing is left, for which
+// attention gives 0 by itself. Sets `masked` to the value that is minus infinity in these rows;
+// kNoValue where the condition is constant and false, so that no row is replaced.
 bool AttentionFinder::IsRowGuard(const Node& where, ValueId v, ValueId* masked) const {
   if (where.op != "Where" || where.inputs[2] != v || !IsZero(graph_.values[where.inputs[1]])) {
     return false;
@@ -100,8 +102,9 @@ bool AttentionFinder::IsRowGuard(const Node& where, ValueId v, ValueId* masked) 
   return axes.ok() && *axes == Dims{rank - 1} && condition.shape.rank() == rank;
 }
 
-// The nodes that take the probabilities v one step further: a cast, a reshape of the batch, or a
-// Where that replaces by 0 what attention gives 0 for: NaN, and queries that see no key. -1: none.
+// The last of the nodes that take the probabilities v one step further; they are added to
+// `pattern`. That is a cast, a reshape of the batch, or a Where that puts 0 where attention gives
+// 0: for NaN, and for queries that see no key. -1: there are none.
 int AttentionFinder::NextGuard(ValueId v, AttentionPattern& pattern) const {
   if (uses_.IsOutput(v)) return -1;
   const std::vector<int>& users = uses_.Of(v);
@@ -148,7 +151,8 @@ std::string AttentionFinder::FindWeighted(AttentionPattern& pattern) const {
                 ", which is no product with values");
 }
 
-// Elementwise nodes and Reshapes that the scores may come through, and the products at their ends.
+// The elementwise nodes and Reshapes through which the scores may come, in order, and the matrix
+// products in front of them.
 std::vector<int> AttentionFinder::NodesBehind(ValueId scores, std::vector<int>& products) const {
   const int64_t count = CountOf(graph_, scores);
   std::vector<int> seen;
@@ -170,8 +174,8 @@ std::vector<int> AttentionFinder::NodesBehind(ValueId scores, std::vector<int>& 
   return seen;
 }
 
-// Fills in which of the nodes before it depend on the product. Nothing else may read what they
-// make.
+// Sets pattern.scores to those of the nodes `behind` that depend on the product. Gives "", or the
+// condition that failed where something else reads a result of these nodes.
 std::string AttentionFinder::FollowScores(AttentionPattern& pattern,
                                           const std::vector<int>& behind) const {
   pattern.scores.clear();
@@ -215,7 +219,7 @@ std::string AttentionFinder::FindProduct(AttentionPattern& pattern) const {
   return refusal;
 }
 
-// A row is without keys where what is added to its scores is minus infinity.
+// Whether v is added to the scores: then a row of minus infinity in v is a row without keys.
 bool AttentionFinder::IsAdded(const AttentionPattern& pattern, ValueId v) const {
   return std::ranges::any_of(pattern.scores, [&](int n) {
     const Node& node = graph_.nodes[n];

@@ -33,7 +33,7 @@ struct AttentionMatch {
   bool worth_telling = false;
 };
 
-/// The dataflow around one softmax, as of construction.
+/// Finds the dataflow around a softmax, in the graph as it was at construction.
 class AttentionFinder {
  public:
   explicit AttentionFinder(const ir::Graph& graph);
@@ -57,7 +57,7 @@ class AttentionFinder {
   Uses uses_;
 };
 
-/// Reshape and its like, where the last `axes` axes stay what they are.
+/// True for Reshape and its like where the last `axes` axes keep their extents.
 bool KeepsLastAxes(const ir::Graph& graph, const ir::Node& node, int axes);
 
 }  // namespace aicf

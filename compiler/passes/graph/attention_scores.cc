@@ -12,14 +12,15 @@ namespace {
 using ir::Node;
 using ir::ValueId;
 
-// Joins two bounds of a window; `pick` gives the tighter of two.
+// Tightens a bound of a window (-1: none) by another bound; `pick` gives the tighter of two.
 template <class Pick>
 void Tighten(int64_t& window, std::optional<int64_t> bound, Pick pick) {
   if (bound) window = window == -1 ? *bound : pick(window, *bound);
 }
 
-// A band as windows around the position of row i, which is i + offset. Windows are not negative, so
-// the offset moves to the band where one would be.
+// Expresses a band as windows around the position of row i, which is i + offset. Windows are not
+// negative, so while none is set, the offset is moved to an edge of the band. False where a window
+// would still be negative.
 bool AsWindows(const Band& band, abi::AttentionAttrs& a) {
   const bool free = a.window_left == -1 && a.window_right == -1;
   if (free) a.offset = band.last ? *band.last : band.first ? *band.first : 0;
@@ -35,7 +36,7 @@ bool AsWindows(const Band& band, abi::AttentionAttrs& a) {
 
 }  // namespace
 
-// A key without weight keeps none through the nodes from `from` on.
+// Whether the nodes from `from` on give no weight to a key that has none before them.
 bool AttentionScores::KeepsMasked(size_t from) const {
   return std::all_of(pattern_.scores.begin() + static_cast<std::ptrdiff_t>(from),
                      pattern_.scores.end(), [&](int n) {
@@ -45,8 +46,8 @@ bool AttentionScores::KeepsMasked(size_t from) const {
                      });
 }
 
-// What a node hides from some rows by a constant alone: Where with the lowest number, or the sum
-// with a mask of numbers.
+// The keys that remain where a node hides keys by a constant alone: by a Where that puts the lowest
+// number in their place, or by adding a mask of numbers. nullopt: it does not.
 std::optional<Band> AttentionScores::MaskOf(const Node& node) const {
   if (node.op == "Add") {
     const ValueId bias = node.inputs[IsScore(node.inputs[0]) ? 1 : 0];
@@ -66,7 +67,7 @@ std::optional<Band> AttentionScores::MaskOf(const Node& node) const {
 bool AttentionScores::TakeMask(size_t at, ir::AttentionForm& form) {
   const Node& node = graph_.nodes[pattern_.scores[at]];
   const int rank = graph_.values[node.outputs[0]].shape.rank();
-  // Rows may be a part of another axis there.
+  // The last axis but one is not always that of the rows: they may be a part of another axis.
   if (graph_.values[node.outputs[0]].shape[rank - 2] != to_.rows || !KeepsMasked(at)) return false;
   const std::optional<Band> band = MaskOf(node);
   abi::AttentionAttrs attrs = form.attrs;
@@ -78,7 +79,8 @@ bool AttentionScores::TakeMask(size_t at, ir::AttentionForm& form) {
   return true;
 }
 
-// A factor of the whole product, before anything else happens to it.
+// Takes a node that multiplies the whole product, before anything else happens to it, as a part of
+// the scale.
 bool AttentionScores::TakeFactor(const Node& node, ir::AttentionForm& form) {
   const auto factor = FactorOf(graph_, node);
   const ValueId scaled = node.inputs[0];

@@ -20,9 +20,9 @@ class AttentionScores {
                   int64_t keys)
       : graph_(graph), pattern_(pattern), to_(to), keys_(keys) {}
 
-  /// Sets scale, windows and expression of `form`. What the expression reads is brought into shape
-  /// by `operands`. Gives "name: sentence", the condition that failed (dtype, heads, limits), or
-  /// "".
+  /// Sets scale, windows and expression of `form`. `operands` brings the values that the expression
+  /// reads into shape. Gives "", or the condition that failed as "name: sentence" (dtype, heads,
+  /// limits).
   std::string Build(AttentionOperandForms& operands, ir::AttentionForm& form);
   /// The expression's operands in order. REQUIRES: Build succeeded.
   const std::vector<ir::ValueId>& operands() const { return score_.operands(); }
@@ -40,7 +40,7 @@ class AttentionScores {
   HeadAxes to_;
   int64_t keys_;
   ScoreExpr score_;
-  std::map<ir::ValueId, uint16_t> values_;  ///< scores, by value of the graph
+  std::map<ir::ValueId, uint16_t> values_;  ///< nodes of the expression, by score of the graph
 };
 
 }  // namespace aicf

@@ -70,7 +70,8 @@ Result<ChannelAffine> BinaryAffine(const ir::Graph& graph, const ir::Node& node,
   return out;
 }
 
-// Rounds once, from the exact product; refuses what the dtype cannot hold.
+// Stores a folded weight or bias, computed in f64, in the dtype. False where the dtype cannot hold
+// it as a finite number.
 bool Store(DType dtype, double value, std::byte* out) {
   const float single = static_cast<float>(value);
   const auto put = [&](auto v, bool finite) {

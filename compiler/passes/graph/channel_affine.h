@@ -25,7 +25,7 @@ bool IsProduct(const ir::Node& node);
 /// Channel axis of a product's result.
 inline constexpr int kProductChannelAxis = 1;
 
-/// New weights and bias that make the product apply the affine as well; empty when nothing was
+/// New weights and bias, with which the product applies the affine as well; empty when nothing was
 /// done.
 struct FoldedProduct {
   ir::Tensor weights, bias;

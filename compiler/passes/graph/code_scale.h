@@ -15,15 +15,15 @@ struct CodeScale {
   bool operator==(const CodeScale&) const = default;
   int64_t Lowest() const;
   int64_t Highest() const;
-  /// What QuantizeLinear makes of a number.
+  /// The code that QuantizeLinear gives a number.
   int64_t Quantised(double value) const;
   /// A rank-0 constant of the codes' dtype.
   ir::Tensor Constant(int64_t code) const;
 };
 
-/// The scale of a QuantizeLinear or DequantizeLinear node whose codes have dtype `codes`. Empty, or
-/// the refusal where the parameters are not two constant numbers, or codes would stand for numbers
-/// that are not finite.
+/// Reads the scale and zero point of a QuantizeLinear or DequantizeLinear node whose codes have
+/// dtype `codes`. Gives "", or the refusal where they are not two constant numbers, or where codes
+/// would stand for numbers that are not finite.
 std::string ReadCodeScale(const ir::Graph& graph, const ir::Node& node, DType codes,
                           CodeScale* out);
 

@@ -15,8 +15,8 @@ bool SameConstant(const ir::Tensor& a, const ir::Tensor& b) {
          std::ranges::equal(a.bytes(), b.bytes());
 }
 
-// The first constant equal to each value, by value id; a value's own id otherwise. The bytes are
-// compared, so that a collision of hashes merges nothing.
+// For each value, by id, the first constant that is equal to it; for other values their own id. The
+// bytes are compared, so that a collision of hashes merges nothing.
 std::vector<ir::ValueId> FirstEqualConstants(const ir::Graph& graph) {
   std::unordered_map<std::string, ir::ValueId> first;
   std::vector<ir::ValueId> out(graph.values.size());
@@ -32,8 +32,9 @@ std::vector<ir::ValueId> FirstEqualConstants(const ir::Graph& graph) {
   return out;
 }
 
-// Equal keys: equal results. Outputs count too, since absent ones differ in what is computed; and
-// the loop, whose values nothing outside may use.
+// Nodes with equal keys have equal results. The key says which outputs are absent, since that
+// changes what a node computes, and in which loop the node is, since nothing outside a loop may use
+// its values.
 std::string KeyOf(const ir::Node& node, int64_t loop) {
   std::string key = StrCat(loop, node.op, ir::ToText(node.attrs), "(");
   for (ir::ValueId v : node.inputs) key += StrCat(v, ",");

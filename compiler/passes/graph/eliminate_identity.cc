@@ -37,7 +37,8 @@ bool IsIdentityPerm(const Graph& graph, const Node& node) {
 bool HasOneInput(const Graph&, const Node& node) { return node.inputs.size() == 1; }
 bool HasOneOutput(const Graph&, const Node& node) { return node.outputs.size() == 1; }
 
-// Every op that can be a no-op. All of them also need an output like the input.
+// Every op that may do nothing, with the condition for that. In addition, the output must have the
+// dtype and shape of the input.
 struct Identity {
   std::string_view op;
   bool (*does_nothing)(const Graph&, const Node&);

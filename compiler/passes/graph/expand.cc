@@ -86,7 +86,8 @@ Status Expander::If(const ir::Node& node) {
   path_.back().second = false;
   const Result<Ids> no = Inline(node, *else_body, {}, "else");
   path_.pop_back();
-  // A branch that breaks a rule for these shapes would fail whenever it was taken.
+  // A branch that breaks a rule for these shapes would fail whenever it was taken: it is
+  // impossible.
   const auto impossible = [](const Result<Ids>& r) { return r.status().code() == Code::kBadModel; };
   if (yes.ok() && impossible(no)) return SelectOrNan(node, *yes, true, no.status());
   if (no.ok() && impossible(yes)) return SelectOrNan(node, *no, false, yes.status());
@@ -176,7 +177,8 @@ Status Expander::InlineNode(const ir::Node& source, Scope& scope) {
 
 Status Expander::CountNode() {
   const int64_t budget = context_.budgets.Of(Budget::kNodes);
-  // Loops in loops are attempted more than once.
+  // Nested loops may be unrolled and given up several times, so more nodes are made than remain: up
+  // to four times the budget.
   if (++nodes_made_ / 4 > budget) return context_.budgets.Check(Budget::kNodes, nodes_made_);
   if (++nodes_ <= most_nodes_) return OkStatus();
   return context_.budgets.Check(Budget::kNodes, std::max(nodes_, budget + 1));

@@ -46,7 +46,8 @@ Status Expander::Loop(const ir::Node& node) {
   if (few) return OkStatus();
   const Status repeated = Repeat(node, form);
   if (repeated.code() != Code::kUnsupported) return repeated;
-  // Shapes or sequences that change from trip to trip: then it is as many nodes as it takes.
+  // It cannot stay a loop, e.g. because shapes or sequences change from trip to trip. So it is
+  // unrolled, however many nodes that takes within the budget.
   AICF_ASSIGN_OR_RETURN(const bool many, Unroll(node, form, budget));
   if (many) return OkStatus();
   const int64_t nodes = UnrolledNodes(form);
@@ -72,7 +73,7 @@ Result<bool> Expander::Unroll(const ir::Node& node, const LoopForm& form, int64_
   if (!too_long) AICF_RETURN_IF_ERROR(status);
   if (unrolled) return true;
   if (too_long) too_long_.insert(form.body->graph.get());
-  // What was made is used by nothing.
+  // Nothing uses what the attempt has made, so it is removed again.
   nodes_ = inlined;
   graph_.nodes.erase(graph_.nodes.begin() + static_cast<ptrdiff_t>(nodes), graph_.nodes.end());
   context_.decisions->Truncate(decisions);

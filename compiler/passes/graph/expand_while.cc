@@ -18,7 +18,7 @@ using ir::ValueId;
 
 namespace {
 
-// Room for the results of all trips that a loop might make.
+// Most bytes of a stacked result, which has room for all trips that the loop might make.
 constexpr int64_t kMaxScanBytes = int64_t{1} << 30;
 
 enum : size_t { kGo, kTrip, kFirstCarried };
@@ -35,7 +35,8 @@ Result<ValueId> Expander::FirstCondition(const ir::Node& node, const LoopForm& f
     AICF_ASSIGN_OR_RETURN(go, Emit(node, "And", {go, condition}));
     return OkStatus();
   };
-  // Values of a branch that is not taken are arbitrary: nothing says that they end a loop.
+  // In a branch that is not taken values are arbitrary, and nothing says that they would end a
+  // loop. So the loop starts only where all branches around it are taken.
   for (const auto& [taken, when] : path_) {
     AICF_ASSIGN_OR_RETURN(ValueId condition, Scalar(node, taken));
     if (!when) {
@@ -96,8 +97,8 @@ Status Expander::CheckCarried(const LoopForm& form, const Ids& state, const Ids&
   return OkStatus();
 }
 
-// Room for a stacked result of as many rows as there may be trips. Errors: kUnsupported where
-// nothing says how many, or they are too many.
+// The shape of a stacked result, with a row for each trip that there may be. Errors: kUnsupported
+// where nothing says how many there are, or they are too many.
 Result<Dims> Expander::StackedShape(const LoopForm& form, ValueId row,
                                     std::string_view name) const {
   if (IsSequence(row) || IsNone(row)) {
@@ -124,7 +125,7 @@ Result<Dims> Expander::StackedShape(const LoopForm& form, ValueId row,
                " bytes; give the model a smaller constant trip count");
 }
 
-// A state for a stacked result, of which a trip writes its own row.
+// Adds a stacked result to the state of the loop. Each trip writes its own row of it.
 Status Expander::AddScan(const ir::Node& node, size_t begin, const Dims& shape, ValueId row,
                          Ids* next) {
   const DType dtype = graph_.values[row].dtype;
@@ -175,7 +176,8 @@ Result<Expander::Ids> Expander::EndLoop(const ir::Node& node, size_t begin, cons
   return last;
 }
 
-// Nodes that see nothing of the loop's state would give the same in every trip.
+// Moves nodes in front of the loop that depend on nothing of its state: they would give the same in
+// every trip.
 void Expander::Hoist(size_t begin) {
   std::vector<bool> changes(graph_.values.size(), false);
   const auto stays = [&](const ir::Node& node) {
@@ -219,7 +221,8 @@ Status Expander::Repeat(const ir::Node& node, const LoopForm& form) {
   const size_t nodes = graph_.nodes.size();
   const Status status = RepeatBody(node, form);
   path_ = around;
-  // Whoever goes on after an error, with the other branch of an If, must not find half a loop.
+  // A caller that goes on after an error, with the other branch of an If, must not find half a
+  // loop.
   if (!status.ok()) {
     graph_.nodes.erase(graph_.nodes.begin() + static_cast<ptrdiff_t>(nodes), graph_.nodes.end());
   }

@@ -22,8 +22,8 @@ class BatchNormFolder {
   }
 
  private:
-  // Takes the nodes after the product while each is an affine of its result alone. The weights are
-  // multiplied once, by all of them together.
+  // Takes the nodes behind the product, as long as each is the only reader of the result so far and
+  // scales and shifts it per channel. The weights are multiplied once, by all of them together.
   void Absorb(ir::Node& product) {
     if (const std::string refusal = RefuseWeights(product); !refusal.empty()) {
       const int user = uses_.Single(product.outputs[0]);
@@ -51,8 +51,8 @@ class BatchNormFolder {
     if (!taken.empty()) Fold(product, total, taken);
   }
 
-  // Constant weights that are not empty have a number for each channel at least: no channels are
-  // looked at one by one that the file does not pay for.
+  // Weights that are not empty have at least one number for each channel, so the work for each
+  // channel is bounded by the size of the file.
   std::string RefuseWeights(const ir::Node& product) const {
     const ir::Value& weights = graph_.values[product.inputs[1]];
     if (!weights.is_constant()) return "weights: they are not constant";
@@ -81,7 +81,7 @@ class BatchNormFolder {
     product.inputs.resize(3, ir::kNoValue);
     product.inputs[1] = make_.Constant(StrCat(base, ".folded"), std::move(folded.weights));
     product.inputs[2] = make_.Constant(StrCat(base, ".bias"), std::move(folded.bias));
-    // The new bias holds it.
+    // The new bias is multiplied by beta already.
     if (product.op == "Gemm") product.attrs.erase("beta");
   }
 

@@ -9,8 +9,9 @@ int64_t ExtentOf(const Dims& d, int from, int to) {
   return product;
 }
 
-// Elements of `own` over the axes [from, to), which become one axis: all, one, or, where `leading`
-// allows it, those of the first axes, each repeated over the rest.
+// The extent that a value of extents `own` has when the axes [from, to) become one: the whole
+// extent, 1, or, where `leading` allows it, that of the first axes, each of whose elements repeats
+// over the rest. nullopt where one extent cannot say how the value repeats.
 std::optional<int64_t> Joined(const Dims& axes, const Dims& own, int from, int to, bool leading) {
   int64_t product = 1;
   bool repeats = false;
@@ -27,7 +28,8 @@ std::optional<int64_t> Joined(const Dims& axes, const Dims& own, int from, int t
   return repeats && product > 1 && !leading ? std::nullopt : std::optional(product);
 }
 
-// Batch and heads are one axis of the value, or several that do not part where they do.
+// For values in which batch and heads are one axis, or several that do not divide where batch and
+// heads do.
 std::optional<Dims> Undivided(const Dims& axes, const Dims& own, int rows, const HeadAxes& to) {
   const auto joined = Joined(axes, own, 0, rows, true);
   const auto own_rows = Joined(axes, own, rows, axes.rank(), false);

@@ -16,8 +16,8 @@
 namespace aicf {
 namespace {
 
-// Weights that a product may take as the codes that they are (integer_products.cc,
-// scaled_products.cc).
+// True for the dequantisation of constant weights, which a product may read as codes instead
+// (integer_products.cc, scaled_products.cc). It is not folded here.
 bool HoldsCodes(const ir::Graph& graph, const ir::Node& node) {
   if (node.op != "DequantizeLinear") return false;
   const ir::Value& codes = graph.values[node.inputs[0]];
@@ -25,7 +25,7 @@ bool HoldsCodes(const ir::Graph& graph, const ir::Node& node) {
   return (IsByteInteger(codes.dtype) || blocks) && codes.is_constant() && codes.shape.rank() >= 2;
 }
 
-// Names in an artifact may have 65,536 bytes; passes put a few more behind a name.
+// Names in an artifact may have 65,536 bytes. The rest is room for what passes append to a name.
 constexpr size_t kMaxNodeNameBytes = 60'000;
 
 class Walker {
@@ -45,7 +45,7 @@ class Walker {
   }
 
  private:
-  // One node of the model, or of what an expansion put in its place.
+  // Takes one node of the model, or of what an expansion has put in its place, into the graph.
   Status Take(ir::Node node) {
     const std::string op = node.op, name = node.name;
     const auto labelled = [&](const Status& status) {
@@ -91,7 +91,7 @@ class Walker {
     return OkStatus();
   }
 
-  // Loops and composite ops add as many nodes as their attributes and shapes say.
+  // Limits what loops and composite ops add: as many nodes as their attributes and shapes say.
   Status CheckBudgets(const ir::Node& node) {
     const Budgets& budgets = context_.budgets;
     if (node.name.size() > kMaxNodeNameBytes) {

@@ -26,7 +26,8 @@ abi::View ChannelsLast(DType dtype, const Dims& shape) {
   return {dtype, shape, ir::StridesInOrder(shape, order), 0};
 }
 
-// What the sums become: stored in another dtype, they pass through an epilogue.
+// Sets the dtype in which the sums are stored. Where it is not their own, an epilogue converts
+// them.
 void StoreAs(Problem& p, DType out) {
   const DType raw = abi::RawDType(p);
   p.outputs[0].dtype = out;
@@ -48,7 +49,7 @@ Problem ConvStep(const ir::Graph& graph, const ir::Node& node, const ir::Window&
   return p;
 }
 
-// The rows of all batches are those of one product.
+// A MatMul or Gemm as one product: the rows of all batches are its rows.
 Problem MatrixStep(const ir::Graph& graph, const ir::Node& node, const Dtypes& types) {
   const Dims& x = graph.values[node.inputs[0]].shape;
   const Dims& out = graph.values[node.outputs[0]].shape;
@@ -62,8 +63,8 @@ Problem MatrixStep(const ir::Graph& graph, const ir::Node& node, const Dtypes& t
   return p;
 }
 
-// The step's predicted time with weights in the order in which they are stored; nothing where no
-// kernel takes it, and then `refusal` says why.
+// The step's predicted time with weights in the order in which the target stores them. nullopt
+// where no kernel takes the step; then `refusal` says why.
 std::optional<double> StepUs(Problem p, DType out, const PassContext& context,
                              std::string* refusal) {
   p.core_inputs = 2;

@@ -8,19 +8,19 @@
 
 namespace aicf {
 
-/// What a product multiplies: the dtypes of its codes, and whether the left ones are dequantised in
-/// a step of their own where the product is one of floats. They are not where the product alone
-/// reads them: then they are dequantised by what makes them.
+/// The dtypes of the codes that a product multiplies, and whether a step of its own dequantises the
+/// left codes if the product becomes one of floats. That is not so where the product alone reads
+/// them: then the step that makes them dequantises them.
 struct ProductCodes {
   DType x, w;
   bool dequantised_apart = false;
 };
 
-/// Empty, or why a Conv, MatMul or Gemm is no faster when its codes are multiplied as they are than
-/// when they are dequantised and multiplied as floats: by what the target's kernels are predicted
-/// to take for either, in the layouts that lowering gives them. A float product is one of the dtype
-/// and the math mode that the options ask for. REQUIRES: shapes are inferred, the right operand of
-/// MatMul and Gemm is a matrix.
+/// Empty where a Conv, MatMul or Gemm is faster when its codes are multiplied as they are than when
+/// they are dequantised and multiplied as floats; else the refusal. It compares what the target's
+/// kernels are predicted to take for either, in the layouts that lowering gives them. The product
+/// of floats has the dtype and the math mode that the options ask for. REQUIRES: shapes are
+/// inferred, the right operand of MatMul and Gemm is a matrix.
 std::string IntegerProductRefusal(const ir::Graph& graph, const ir::Node& node,
                                   const ProductCodes& codes, const PassContext& context);
 

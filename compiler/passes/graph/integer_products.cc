@@ -114,8 +114,8 @@ class IntegerProducts {
         context_);
   }
 
-  // Whether the left operand's codes are there in any case, for others or as an input of the model:
-  // then a step of its own dequantises them for a product of floats.
+  // Whether the left operand's codes exist in any case, because others read them or because they
+  // are an input of the model. For a product of floats, a step of its own dequantises them then.
   bool IsDequantisedApart(const ir::Node& node, const Dequantised& x) const {
     return producer_[x.codes] < 0 || uses_.Single(x.codes) < 0 || uses_.Single(node.inputs[0]) < 0;
   }
@@ -137,8 +137,8 @@ class IntegerProducts {
     return "";
   }
 
-  // A factor that is no normal number has lost digits, or makes NaN of a sum of 0; a sum beyond i32
-  // wraps.
+  // A factor that is not a normal number has lost digits, or turns a sum of 0 into NaN. A sum
+  // beyond i32 wraps.
   std::string RangeRefusal(const ir::Node& node, const Dequantised& x, const Dequantised& w) const {
     const auto left = static_cast<float>(Value(x.scale).constant.FloatAt(0));
     const ir::Tensor& right = Value(w.scale).constant;
@@ -211,15 +211,15 @@ class IntegerProducts {
     return node.op == "Gemm" && node.Int("transB", 0) != 0;
   }
 
-  // One operator of the epilogue; the last one defines the product's own result.
+  // Appends one operator that follows the sums. The last one defines the result of the product.
   ir::ValueId Last(const ir::Node& node, std::string op, ir::ValueId a, ir::ValueId b, bool last) {
     if (!last) return Emit(node, std::move(op), {a, b}, DType::kF32);
     graph_.nodes.push_back({std::move(op), node.name, {a, b}, {node.outputs[0]}, {}, {}});
     return node.outputs[0];
   }
 
-  // The products of both scales: one number, or one per column in a shape that broadcasts to the
-  // result.
+  // The product of the left scale and each right scale: one number, or one per column in a shape
+  // that broadcasts to the result.
   ir::ValueId Factors(const ir::Node& node, const Dequantised& x, const Dequantised& w) {
     const auto left = static_cast<float>(Value(x.scale).constant.FloatAt(0));
     const ir::Tensor& right = Value(w.scale).constant;
@@ -275,7 +275,7 @@ class IntegerProducts {
 
 }  // namespace
 
-// Weights of products that stay ones of floats are dequantised now.
+// Products that stay products of floats get their dequantised weights here: they are folded now.
 Status MakeIntegerProducts(ir::Graph& graph, PassContext& context) {
   IntegerProducts(graph, context).Run();
   return FoldConstants(graph, context);

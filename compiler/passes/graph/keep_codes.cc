@@ -56,7 +56,8 @@ class KeepCodes {
     return it == stands_for_.end() ? v : it->second;
   }
 
-  // True where `node` is gone: its result is made of codes.
+  // Replaces the result of a QuantizeLinear by codes that are moved or compared. True where that
+  // was done, and `node` is gone.
   bool Visit(const ir::Node& node) {
     const ir::Node* op = Maker(node.inputs[0]);
     if (op == nullptr || !ReadsCodes(*op)) return false;
@@ -75,7 +76,8 @@ class KeepCodes {
     return true;
   }
 
-  // A product of dequantised values is another pass's concern.
+  // Whether a node reads dequantised codes, perhaps through nodes that can work on codes. A product
+  // of dequantised values is left to another pass.
   bool ReadsCodes(const ir::Node& op) const {
     if (op.op == "DequantizeLinear") return true;
     if (op.op == "Conv" || op.op == "MatMul" || op.op == "Gemm") return false;
@@ -135,7 +137,8 @@ class KeepCodes {
     return IsMover(op) || std::ranges::find(kOthers, op.op) != std::end(kOthers);
   }
 
-  // What does work is not done twice, for codes and for floats.
+  // An op that computes must not do its work twice, for codes and for floats. So it is refused
+  // where something else reads its floats.
   std::string OthersRefusal(const ir::Node& op) const {
     for (ir::ValueId v : op.outputs) {
       if (v == ir::kNoValue) continue;
@@ -195,8 +198,8 @@ class KeepCodes {
     graph_.nodes.push_back(std::move(node));
   }
 
-  // The largest (or smallest) of codes and of what a bound is quantised to; codes themselves where
-  // that is the end of their range.
+  // The larger (or smaller) of codes and a bound, which is quantised. The codes themselves where
+  // the bound is the end of their range.
   ir::ValueId Limited(const ir::Node& op, ir::ValueId codes, std::string_view which, double bound,
                       const CodeScale& scale) {
     const int64_t code = scale.Quantised(bound);
@@ -226,7 +229,7 @@ class KeepCodes {
                : "codes of one scale in front and behind can be moved and compared as they are");
   }
 
-  // Readers of a QuantizeLinear's result read `codes`; an output of the model keeps its name.
+  // Lets readers of a QuantizeLinear's result read `codes`. An output of the model keeps its name.
   void Take(ir::ValueId result, ir::ValueId codes) {
     if (!uses_.IsOutput(result)) {
       stands_for_[result] = codes;
@@ -242,7 +245,8 @@ class KeepCodes {
     graph_.nodes.push_back({"Identity", node.name, {codes}, {result}, {}, {}});
   }
 
-  // What worked on floats and has no reader left: to later passes it would be one of its operands'.
+  // Drops the nodes on floats that have no reader left: later passes would count them among the
+  // readers of their operands.
   void DropReplaced() {
     std::set<ir::ValueId> read(graph_.outputs.begin(), graph_.outputs.end());
     std::vector<ir::Node> kept;
@@ -262,10 +266,10 @@ class KeepCodes {
   ValueMaker make_;
   const std::vector<int> producer_;
   const Uses uses_;
-  std::vector<ir::Node> nodes_;                    ///< as they were
-  std::map<ir::ValueId, ir::ValueId> stands_for_;  ///< results of nodes that are gone
-  std::set<ir::ValueId> replaced_;                 ///< results that are made of codes, too
-  std::map<ir::ValueId, ir::ValueId> made_;        ///< a value, and the codes that stand for it
+  std::vector<ir::Node> nodes_;                    ///< the nodes before this pass
+  std::map<ir::ValueId, ir::ValueId> stands_for_;  ///< for results of nodes that are gone
+  std::set<ir::ValueId> replaced_;                 ///< results that exist as codes as well
+  std::map<ir::ValueId, ir::ValueId> made_;        ///< for a value, the codes that stand for it
 };
 
 }  // namespace

@@ -21,8 +21,8 @@ struct MergedProduct {
   ir::ValueId result = ir::kNoValue;
 };
 
-// Readers that look at a window of the merged result as well as at one of their own. An elementwise
-// reader would lose its place in the product's epilogue.
+// Readers that read a window of the merged result as easily as a separate value. An elementwise
+// reader does not: it would lose its place in the epilogue of the product.
 bool ReadsWindows(const ir::Node& node) {
   constexpr std::string_view kOps[] = {"MatMul",  "Reshape",   "Slice",     "Split",
                                        "Squeeze", "Transpose", "Unsqueeze", ir::kAttention};
@@ -77,7 +77,7 @@ class ProductMerger {
     if (next >= 0 && graph_.nodes[next].op == "Add") {
       p.bias = graph_.nodes[next].inputs[1];
       const ir::Value& bias = graph_.values[p.bias];
-      // Constants stand second by now.
+      // canonicalize-operands has put constants second by now.
       if (!bias.is_constant() || bias.shape != Dims{w.shape[1]}) return std::nullopt;
       p.add = next;
       p.result = graph_.nodes[next].outputs[0];

@@ -30,7 +30,7 @@ Status MergeReshapes(ir::Graph& graph, PassContext& context) {
     const Dims to = graph.values[node.outputs[0]].shape;
     const std::string base = StrCat(graph.values[node.outputs[0]].name, ".shape");
     node.op = "Reshape";
-    // The shape is written out, and an extent of 0 in it is meant as such.
+    // The shape is written out: an extent of 0 in it means 0, and does not copy the input's extent.
     node.attrs = {{"allowzero", int64_t{1}}};
     node.inputs = {inner.inputs[0], make.Ints(base, to.span())};
     const bool cancelled =

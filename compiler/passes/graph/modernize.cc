@@ -30,7 +30,8 @@ class Modernizer {
  private:
   const ir::Value& In(size_t i) const { return graph_.values[node_.inputs[i]]; }
 
-  // Removes a mark; the value it had, or nullopt.
+  // Removes a mark of compiler/ir/legacy.h and gives the value that it had; nullopt where it is
+  // absent.
   std::optional<ir::AttrValue> Take(std::string_view key) {
     const auto it = node_.attrs.find(key);
     if (it == node_.attrs.end()) return std::nullopt;
@@ -113,7 +114,8 @@ class Modernizer {
     return OkStatus();
   }
 
-  // Over all axes from `axis` on: the same as over one of them when the others have extent 1.
+  // Normalises over all axes from `axis` on. That is the same as over one of them when the others
+  // have extent 1.
   Status FlattenedSoftmax() {
     const Dims shape = In(0).shape;
     const int64_t given = node_.Int("axis", 1);
@@ -142,7 +144,7 @@ class Modernizer {
     back.name = node_.name;
     back.inputs = {soft, list};
     back.outputs = {result};
-    // An extent of 0 in `shape` is meant as such.
+    // An extent of 0 in the list means 0, and does not copy the input's extent.
     back.attrs["allowzero"] = int64_t{1};
     out_.push_back(std::move(back));
     return OkStatus();

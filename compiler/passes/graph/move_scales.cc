@@ -39,8 +39,8 @@ class Mover {
   }
 
  private:
-  // The product's factor from one operand, and the reader that takes the unscaled value instead:
-  // the product itself, or a Transpose between the two.
+  // A factor of one operand of a product, and the node that reads the unscaled value instead: the
+  // product itself, or a Transpose between the two.
   struct Scale {
     int node = -1;
     int reader = -1;
@@ -101,7 +101,8 @@ class Mover {
     Record(names, "behind the product", {});
   }
 
-  // The product gets a value of its own; the old one is what it was, the scaled product.
+  // Lets the product make a new value. Its old value becomes the result of the multiplication
+  // behind it, and so stays what it was.
   void Append(int n, ir::ValueId product, double factor, DType dtype) {
     const Dims shape = graph_.values[product].shape;
     const std::string base = graph_.values[product].name;

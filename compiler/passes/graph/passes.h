@@ -22,11 +22,11 @@ Status BindShapes(ir::Graph& graph, const std::map<std::string, Dims, std::less<
 /// shape that contradicts the model.
 Status BindValues(ir::Graph& graph, const std::map<std::string, ir::Tensor, std::less<>>& values);
 
-/// One walk in order: rewrites what older opsets left to shapes (implicit broadcasting, flattening
-/// Softmax), folds nodes whose inputs are all constant, but for DequantizeLinear of weights of 8
-/// bits, infers the others. Afterwards every value
-/// has a dtype and a shape. REQUIRES: every graph input has a shape. Errors: kBadModel,
-/// kUnsupported and kResource naming the node.
+/// Makes every shape known in one walk in order. It rewrites what older opsets left to shapes
+/// (implicit broadcasting, flattening Softmax), folds nodes whose inputs are all constant, except
+/// DequantizeLinear of weights of 8 bits, and infers the others. Afterwards every value has a dtype
+/// and a shape. REQUIRES: every graph input has a shape. Errors: kBadModel, kUnsupported and
+/// kResource naming the node.
 Status InferAndFold(ir::Graph& graph, PassContext& context);
 
 /// Replaces nodes whose inputs are all constant by their results, within the limits of evaluate.h.
@@ -46,22 +46,24 @@ Status MergeReshapes(ir::Graph& graph, PassContext& context);
 Status FoldBatchNorm(ir::Graph& graph, PassContext& context);
 /// x*1, x+0, x/1, Pow by 2 and 0.5, Div by a power of two: exact rewrites only.
 Status SimplifyArithmetic(ir::Graph& graph, PassContext& context);
-/// QuantizeLinear into i8 with the zero point -128, read by DequantizeLinear alone: into u8 with 0.
+/// Codes of i8 that QuantizeLinear makes with the zero point -128, and that only DequantizeLinear
+/// reads, become codes of u8 with the zero point 0.
 Status UnsignedCodes(ir::Graph& graph, PassContext& context);
-/// What only moves or compares values between DequantizeLinear and QuantizeLinear of one scale works
-/// on their codes: transposes, slices, concatenations, maximum pools, bounds and the like.
+/// Nodes that only move or compare values between DequantizeLinear and QuantizeLinear of one scale
+/// work on the codes: transposes, slices, concatenations, maximum pools, bounds and the like.
 Status KeepCodesAsTheyAre(ir::Graph& graph, PassContext& context);
-/// MatMul and Gemm of DequantizeLinear with float8 codes and scales of blocks: aicf.ScaledMatMul.
+/// MatMul and Gemm of two DequantizeLinear with float8 codes and scales of blocks become
+/// aicf.ScaledMatMul.
 Status MakeScaledProducts(ir::Graph& graph, PassContext& context);
-/// Conv, MatMul and Gemm of DequantizeLinear: ConvInteger or MatMulInteger times both scales. Folds
-/// the DequantizeLinear of weights that InferAndFold left for it.
+/// Conv, MatMul and Gemm of two DequantizeLinear become ConvInteger or MatMulInteger times both
+/// scales. Folds the DequantizeLinear of weights that InferAndFold left for this pass.
 Status MakeIntegerProducts(ir::Graph& graph, PassContext& context);
-/// The ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul, Add form of layer normalisation.
+/// ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul, Add become LayerNormalization.
 Status RecognizeLayerNorm(ir::Graph& graph, PassContext& context);
-/// Reshape, InstanceNormalization, Reshape: aicf.GroupNormalization, which keeps its operand's
-/// axes.
+/// Reshape, InstanceNormalization, Reshape become aicf.GroupNormalization, which keeps the axes of
+/// its operand.
 Status RecognizeGroupNorm(ir::Graph& graph, PassContext& context);
-/// MatMul, scale, mask, Softmax, MatMul: aicf.Attention (compiler/ir/attention_node.h).
+/// MatMul, scale, mask, Softmax, MatMul become aicf.Attention (compiler/ir/attention_node.h).
 Status RecognizeAttention(ir::Graph& graph, PassContext& context);
 /// Scalar constant factors of a MatMul's operands become one factor of its result.
 Status MoveScales(ir::Graph& graph, PassContext& context);

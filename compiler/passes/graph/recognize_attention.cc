@@ -49,9 +49,9 @@ class Recognizer {
     return graph_.values[graph_.nodes[node].outputs[0]].shape;
   }
 
-  // Batch, heads and rows, from the first value of rank 4 among the scores: exporters bring them
-  // into that form for a mask, if not before. Three axes are split as the values that they come
-  // from.
+  // Batch, heads and rows of the scores, read off the first value of rank 4 among them: exporters
+  // bring scores into that form for a mask, if not before. Scores of three axes are split as the
+  // values that they come from.
   HeadAxes AxesOf(const AttentionPattern& pattern) const {
     std::vector<Dims> shapes{OutShape(pattern.softmax), OutShape(pattern.product)};
     for (int n : pattern.scores) shapes.push_back(OutShape(n));
@@ -67,7 +67,8 @@ class Recognizer {
     return out;
   }
 
-  // [B * H, L, S], where some operand or the result is a reshape of [B, H, ..]; otherwise one head.
+  // Splits scores of [B * H, L, S] where an operand of one of the products is a reshape of
+  // [B, H, ..]; otherwise there is one head.
   HeadAxes SplitBatch(const AttentionPattern& pattern, const Dims& scores) const {
     const std::vector<int> producer = ir::ProducerOf(graph_);
     std::vector<Dims> sources;
@@ -88,7 +89,7 @@ class Recognizer {
     ir::ValueId q = ir::kNoValue, k = ir::kNoValue, v = ir::kNoValue;
   };
 
-  // Queries, keys and values; kNoValue where they are none.
+  // Queries, keys and values in the form of aicf.Attention; kNoValue for one that has no such form.
   Operands Find(const AttentionPattern& pattern, const HeadAxes& axes, AttentionOperandForms& forms,
                 bool grouped) const {
     const ir::Node product = graph_.nodes[pattern.product];
@@ -102,8 +103,8 @@ class Recognizer {
     return out;
   }
 
-  // The same with key heads that keys and values agree on, or one of them has one for all. Gives
-  // the condition that failed, or "".
+  // Finds operands in which keys and values have the same number of heads, or one of the two has
+  // one head for all. Gives the condition that failed, or "".
   std::string Read(const AttentionPattern& pattern, const HeadAxes& axes,
                    AttentionOperandForms& forms, Operands& out) const {
     bool agree = false;
@@ -146,7 +147,8 @@ class Recognizer {
       graph_.values.resize(values);
       return refusal;
     }
-    // Once more, without the factors: looking through them changes the graph.
+    // The operands are read once more, now without their factors: taking the factors off changes
+    // the graph.
     graph_.values.resize(scored);
     write.nodes().resize(nodes);
     form.attrs.scale *= forms.TakeScale(pattern.product, 0) * forms.TakeScale(pattern.product, 1);
@@ -158,7 +160,7 @@ class Recognizer {
     return "";
   }
 
-  // One head for all as one per group.
+  // Repeats a single head, which serves all groups, so that each group has one.
   ir::ValueId WithGroups(NodeWriter& write, ir::ValueId v, int64_t groups) const {
     Dims shape = graph_.values[v].shape;
     shape[1] = groups;
@@ -219,8 +221,8 @@ class Recognizer {
     if (!written_.empty()) DropUnread();
   }
 
-  // What queries, keys and values came through, where nothing reads it any more: passes that ask
-  // who reads a value would take it for a reader.
+  // Drops nodes through which queries, keys and values came where nothing reads them any more.
+  // Passes that ask who reads a value would take such a node for a reader.
   void DropUnread() {
     std::vector<bool> read(graph_.values.size(), false);
     for (ir::ValueId v : graph_.outputs) read[v] = true;

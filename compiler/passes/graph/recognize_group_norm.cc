@@ -70,8 +70,8 @@ schema::Subject NodesOfGroupNorm(const ir::Graph& graph, const GroupNormMatch& m
   return schema::Subject::Of(SubjectForm::kNodes, std::move(names));
 }
 
-// The first Reshape stays: it may have other readers, and goes as dead code where it has none. The
-// node that stays has the name of the normalisation.
+// The second Reshape becomes the new node and takes the name of the normalisation. The first
+// Reshape stays: it may have other readers, and is removed as dead code where it has none.
 void ReplaceGroupNorm(ir::Graph& graph, const GroupNormMatch& m, Forwarding& forward) {
   const ir::Node unit = graph.nodes[m.unit];
   ir::Node& node = graph.nodes[m.joined];

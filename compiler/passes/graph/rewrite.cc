@@ -6,7 +6,7 @@ namespace aicf {
 
 ValueMaker::ValueMaker(ir::Graph& graph) : graph_(graph) {}
 
-// Most passes make no value of most graphs.
+// Names are collected when the first value is made: most passes make no value of most graphs.
 void ValueMaker::CollectNames() {
   if (collected_) return;
   collected_ = true;
@@ -98,7 +98,7 @@ void Forwarding::Apply() {
     if (n < dropped_.size() && dropped_[n]) continue;
     ir::Node& node = graph_.nodes[n];
     for (ir::ValueId& v : node.inputs) v = Resolve(v);
-    // Only a value that took over a graph output's name has a substitute here.
+    // The only outputs with a substitute are those that have taken over the name of a graph output.
     for (ir::ValueId& v : node.outputs) v = Resolve(v);
     kept.push_back(std::move(node));
   }

@@ -31,27 +31,29 @@ class ValueMaker {
   int64_t name_bytes_ = 0;
   bool collected_ = false;
   std::unordered_set<std::string> names_;
-  std::unordered_map<std::string, int> next_;  ///< suffix to try, by base: a long loop asks often
+  std::unordered_map<std::string, int> next_;  ///< next suffix by base: long loops ask often
 };
 
 /// A rank-0 constant of a float dtype.
 ir::Tensor ScalarTensor(double value, DType dtype);
 
-/// Values that stand for others, and nodes that go; applied to the graph in one sweep.
+/// Collects values that others replace and nodes that are dropped; applies both to the graph in one
+/// sweep.
 class Forwarding {
  public:
   explicit Forwarding(ir::Graph& graph);
 
   /// The value that stands for v by now.
   ir::ValueId Resolve(ir::ValueId v) const;
-  /// Lets every use of `from` read `to` and drops node `producer` of `from`. A graph output keeps
-  /// its name: then `to` takes it over where that is possible. False, and nothing changed,
-  /// otherwise. REQUIRES: equal dtype and shape; `to` is defined before `from`.
+  /// Lets every use of `from` read `to`, and drops `producer`, the node that makes `from`. A graph
+  /// output keeps its name: where `from` is one, `to` takes over the name if that is possible.
+  /// Otherwise nothing changes and the result is false. REQUIRES: equal dtype and shape; `to` is
+  /// defined before `from`.
   bool Forward(int producer, ir::ValueId from, ir::ValueId to);
   void Drop(int node) { dropped_[node] = true; }
   bool dropped(int node) const { return dropped_[node]; }
   bool IsOutput(ir::ValueId v) const { return is_output_[v]; }
-  /// Rewrites the graph. The object is spent afterwards.
+  /// Rewrites the graph. The object must not be used afterwards.
   void Apply();
 
  private:
@@ -60,7 +62,7 @@ class Forwarding {
   std::vector<bool> dropped_, is_output_, is_produced_;
 };
 
-/// Who reads a value, as of construction.
+/// The readers of each value, as they were at construction.
 class Uses {
  public:
   explicit Uses(const ir::Graph& graph);

@@ -21,7 +21,8 @@ abi::Problem ProductStep(const ScaledShape& s, DType data, abi::MathMode math) {
   return p;
 }
 
-// Why no kernel takes the product: what one for a GPU says that takes others with scales.
+// Why no kernel takes the product: the sentence of a GPU kernel that takes other products with
+// scales of blocks and refuses this one.
 std::string NoKernel(const abi::Problem& scaled, const abi::DeviceSpec& device) {
   for (const abi::KernelInfo& kernel : abi::KernelsOf(scaled.family)) {
     if (kernel.backend != abi::Backend::kCuda || kernel.backend != device.backend) continue;
@@ -35,7 +36,7 @@ std::string NoKernel(const abi::Problem& scaled, const abi::DeviceSpec& device) 
 }  // namespace
 
 std::string ScaledProductRefusal(const ScaledShape& s, const PassContext& context) {
-  // Golden tests of what is legal have a device without a name, and no kernels.
+  // Golden tests of what is legal run on a device that has no name and no kernels.
   if (context.device.name.empty()) return {};
   const abi::MathMode math = ModeFor(abi::Family::kGemm, context.math, s.codes, context.device);
   abi::Problem scaled = ProductStep(s, s.codes, math);

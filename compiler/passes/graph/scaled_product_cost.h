@@ -8,9 +8,9 @@
 
 namespace aicf {
 
-/// [rows, length] x [length, columns], both of dtype `codes`, with scales of `scale_terms` terms,
-/// those on the right of `scale_columns` columns. `along_sum`: the right codes lie along the sum,
-/// as constants are stored.
+/// A product [rows, length] x [length, columns], both operands of dtype `codes`. A scale belongs to
+/// `scale_terms` terms, and on the right to `scale_columns` columns. `along_sum`: the right codes
+/// lie in memory along the sum, as constants are stored.
 struct ScaledShape {
   DType codes = DType::kF8E4M3FN;
   int64_t rows = 0, columns = 0, length = 0;
@@ -18,9 +18,9 @@ struct ScaledShape {
   bool along_sum = true;
 };
 
-/// Empty, or why the product is no faster than one of dequantised floats, or computes in another
-/// precision than the options ask for: by what the target's kernels are predicted to take for
-/// either, in the layouts that lowering gives them.
+/// Empty, or why the product is no faster than a product of dequantised floats, or computes in
+/// another precision than the options ask for. It compares what the target's kernels are predicted
+/// to take for either, in the layouts that lowering gives them.
 std::string ScaledProductRefusal(const ScaledShape& shape, const PassContext& context);
 
 }  // namespace aicf

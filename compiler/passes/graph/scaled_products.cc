@@ -127,8 +127,8 @@ class ScaledProducts {
     return "";
   }
 
-  // Columns that share scales: 128 where constant ones repeat so, as scales of 128 x 128 do that
-  // are written out for every column; otherwise 1.
+  // How many columns share their scales: 128 where constant scales repeat so, which they do when
+  // scales of blocks of 128 x 128 are written out for every column; otherwise 1.
   int64_t ColumnsOfScale(const ir::Node& node, const ir::Node& b) const {
     constexpr int64_t kBlock = 128;
     const ir::Tensor& scales = Value(b.inputs[1]).constant;

@@ -22,7 +22,7 @@ abi::Expr ScoreExpr::Finish(uint16_t result) {
   std::vector<int> renumbered(operands_.size(), 0);
   std::vector<ir::ValueId> kept;
   for (abi::ExprNode& n : expr.nodes) {
-    if (n.op != abi::ExprOp::kInput || n.imm == 0) continue;  // imm is a number of another kind
+    if (n.op != abi::ExprOp::kInput || n.imm == 0) continue;  // imm numbers no operand here
     int& number = renumbered[n.imm - 1];
     if (number == 0) {
       kept.push_back(operands_[n.imm - 1]);

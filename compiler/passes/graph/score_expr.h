@@ -17,7 +17,8 @@ class ScoreExpr {
   uint16_t Load(const ir::Graph& graph, ir::ValueId v);
   /// Operands loaded so far; after Finish those that the expression reads.
   const std::vector<ir::ValueId>& operands() const { return operands_; }
-  /// Without what the result does not need; empty where it is the product itself. Once.
+  /// The expression of this result; nodes that it does not need are left out. Empty where the
+  /// result is the scaled product itself. Call it once.
   abi::Expr Finish(uint16_t result);
 
  private:

@@ -85,7 +85,8 @@ class Simplifier {
     if (node.op == "Pow") Power(node, subject);
   }
 
-  // Min(Max(x, a), c) with c <= a, or Max(Min(x, a), c) with c >= a, whatever the integer x is.
+  // Replaces Min(Max(x, a), c) with c <= a, or Max(Min(x, a), c) with c >= a, by c: it is c for any
+  // integer x.
   void Clamp(int n, const ir::Node& node, const schema::Subject& subject) {
     const ir::Value& out = graph_.values[node.outputs[0]];
     const std::optional<int64_t> limit = UniformInteger(node, node.op);
@@ -101,7 +102,8 @@ class Simplifier {
     Record(subject, "constant", "no number is left between its two limits");
   }
 
-  // Points of which each index is 0 along axes of one element: all of the data, in their order.
+  // Replaces a GatherND whose indices are all 0, along axes of one element, by a Reshape: it gives
+  // all of the data, in their order.
   void GatherOfOne(ir::Node& node, const schema::Subject& subject) {
     const Dims& data = graph_.values[node.inputs[0]].shape;
     const Dims& out = graph_.values[node.outputs[0]].shape;
@@ -118,7 +120,8 @@ class Simplifier {
     Record(subject, "Reshape", "each of its axes has one element, which every index names");
   }
 
-  // The constant with which an op of this name takes the larger, or the smaller, integer.
+  // The constant operand of an integer Min or Max (`op`) whose elements are all equal; nullopt for
+  // other nodes.
   std::optional<int64_t> UniformInteger(const ir::Node& node, std::string_view op) const {
     if (node.op != op || node.inputs.size() != 2) return std::nullopt;
     const DType dtype = graph_.values[node.outputs[0]].dtype;
@@ -131,7 +134,8 @@ class Simplifier {
     return t.IntAt(0);
   }
 
-  // Also behind one change of the shape, which is folded only later.
+  // Whether v is a constant of zeros. Looks through one change of the shape, since that is folded
+  // only later.
   bool AlwaysZero(ir::ValueId v) const {
     const ir::Node* node = Producer(v);
     const bool reshaped = node != nullptr && (node->op == "Unsqueeze" || node->op == "Reshape");
@@ -177,8 +181,8 @@ class Simplifier {
                   std::move(rule));
   }
 
-  // Elements of constants that are looked at, or made, for limits and indices: those of a list of
-  // requests, not images. A model may have a million such nodes.
+  // Most elements of a constant that is read or made here. Limits and indices of a list of requests
+  // have fewer, images have more. A model may have a million such nodes.
   static constexpr int64_t kMostIndices = 128;
 
   ir::Graph& graph_;

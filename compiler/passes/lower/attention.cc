@@ -6,7 +6,8 @@
 namespace aicf {
 namespace {
 
-// Operands with a meaning of their own, in the family's order.
+// The core operands of the step, in the order of the family: all inputs but those of the score
+// expression.
 std::vector<ValueView> CoreOperands(LowerContext& ctx, const ir::Node& node) {
   std::vector<ValueView> core;
   for (size_t i = 0; i < ir::kAttentionOperands; ++i) {

@@ -3,7 +3,7 @@
 
 namespace aicf {
 
-// A buffer has one dtype, so the bits are copied into one of the other.
+// A buffer has one dtype, so the bits are copied into a buffer of the other dtype.
 Status LowerBitCast(LowerContext& ctx, const ir::Node& node) {
   ValueView x = ctx.Get(node.inputs[0]);
   const DType to = ctx.value(node.outputs[0]).dtype;

@@ -8,7 +8,8 @@
 namespace aicf {
 namespace {
 
-// Leading axes as one, where strides allow it: one product with many rows instead of many with few.
+// Makes the leading axes one where strides allow it: one product with many rows instead of many
+// products with few.
 abi::View WithRows(const abi::View& v) {
   int64_t rows = 1;
   for (int axis = 0; axis + 1 < v.shape.rank(); ++axis) rows *= v.shape[axis];
@@ -16,7 +17,8 @@ abi::View WithRows(const abi::View& v) {
   return flat ? *flat : v;
 }
 
-// A step with the node's operands as they are, and an output for each of its results.
+// Emits a step whose core operands are the inputs of the node, with an output for each of its
+// results.
 void EmitWhole(LowerContext& ctx, const ir::Node& node, abi::Problem p) {
   std::vector<ValueView> core;
   for (const ir::ValueId id : node.inputs) core.push_back(ctx.Get(id));

@@ -1,6 +1,6 @@
-// Cast: conversions between all storage dtypes. Where a value is narrower than what an expression
-// computes with, the narrowing stands in the expression, not only in the store: a model that asks
-// for a narrow value gets it even when a later pass keeps the result in a register. Float8 and
+// Cast: conversions between all storage dtypes. Where a value is narrower than the dtype in which
+// an expression computes, the expression itself narrows it, and not only the store: a model that
+// asks for a narrow value gets it even when a later pass keeps the result in a register. Float8 and
 // float4 have no operator for that; their buffers are never fused away (CheckProducer in
 // lowered/fuse.cc).
 #include "base/float8.h"
@@ -17,7 +17,8 @@ namespace {
 uint16_t LowBits(ExprBuilder& b, uint16_t a, DType to) {
   const int bits = to == DType::kI4 || to == DType::kU4 ? 4 : 2;
   const DType compute = abi::ComputeDType(to);
-  // Floats out of i8's range would saturate there; their low bits are those of the whole number.
+  // A direct cast to i8 would saturate floats out of its range. What is wanted are the low bits of
+  // the whole number.
   if (IsFloat(b.dtype(a))) a = b.Cast(a, DType::kI32);
   a = b.Cast(a, compute);
   if (compute == DType::kU8) return b.Binary(ExprOp::kAnd, a, b.ConstInt((1 << bits) - 1, compute));
@@ -25,16 +26,18 @@ uint16_t LowBits(ExprBuilder& b, uint16_t a, DType to) {
   return b.Binary(ExprOp::kShr, b.Binary(ExprOp::kShl, a, shift), shift);
 }
 
-// Moves |a| so that the nearest power of two, ties upwards, is the one asked for.
+// Moves |a| so that the store, which rounds to the nearest power of two and ties upwards, gives the
+// power of two that is asked for.
 uint16_t PrepareScale(ExprBuilder& b, uint16_t a, const Float8Rounding& how) {
   const auto constant = [&](double v) { return b.Const(v, DType::kF32); };
   a = b.Unary(ExprOp::kAbs, a);
   if (how.saturate) a = b.Binary(ExprOp::kMin, a, constant(0x1p127));
   if (how.mode == "down") return b.Binary(ExprOp::kMul, a, constant(0.75));
   if (how.mode != "up") return a;
-  // Just below 1.5: a power of two stays below the middle, its successor reaches it.
+  // The factor is just below 1.5: a power of two stays below the middle to the next one, and the
+  // number after it reaches the middle.
   const uint16_t moved = b.Binary(ExprOp::kMul, a, constant(1.5 - 0x1p-23));
-  // Multiplying rounds to the wrong side among the denormals.
+  // Among the denormals the product is rounded to the wrong side.
   const uint16_t least = constant(0x1p-127);
   return b.Select(b.Binary(ExprOp::kLe, a, least), least, moved);
 }

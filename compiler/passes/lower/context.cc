@@ -214,8 +214,8 @@ void LowerContext::RecordLayouts() {
   }
 }
 
-// The count gets an output buffer of its own, after the graph's outputs; outputs that end at one
-// count share it.
+// Exports the count of a graph output as an output buffer of its own, behind the outputs of the
+// graph. Outputs with the same count share it.
 void LowerContext::ExportCount(size_t output, const ir::DynamicExtent& extent) {
   const auto [known, fresh] =
       counts_.emplace(extent.count, static_cast<uint32_t>(lowered_.outputs.size()));

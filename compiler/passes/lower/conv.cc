@@ -1,8 +1,8 @@
 #include "compiler/ir/infer/infer.h"
 #include "compiler/ir/views.h"
 #include "compiler/passes/lower/lowerings.h"
-#include "compiler/passes/lower/products.h"
 #include "compiler/passes/lower/operand_expr.h"
+#include "compiler/passes/lower/products.h"
 
 namespace aicf {
 Status LowerConv(LowerContext& ctx, const ir::Node& node) {

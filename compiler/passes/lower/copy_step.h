@@ -9,7 +9,8 @@
 
 namespace aicf {
 
-/// Operands of one copy step; the contract allows 56 (kernels/abi/validate.cc).
+/// Most operands that lowering gives one copy step; the contract allows 56
+/// (kernels/abi/validate.cc).
 inline constexpr size_t kMaxPieces = 48;
 
 /// to[start + i] = from[i].
@@ -18,7 +19,8 @@ struct Piece {
   Dims start;
 };
 
-/// One step; `fill` is the value outside the pieces, which otherwise cover `to`.
+/// Emits one copy step. `fill` is the value of elements outside the pieces; without it the pieces
+/// cover `to`.
 /// REQUIRES: pieces.size() <= kMaxPieces.
 void EmitPieces(LowerContext& ctx, const ir::Node& node, const std::vector<Piece>& pieces,
                 const ValueView& to, std::optional<double> fill);

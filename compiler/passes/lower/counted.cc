@@ -4,7 +4,8 @@
 
 namespace aicf {
 
-// A statement about the value: LowerContext::Finish exports the count of an output.
+// aicf.Counted only says something about a value, so it becomes no step. LowerContext::Finish
+// exports the count where the value is an output.
 Status LowerCounted(LowerContext& ctx, const ir::Node& node) {
   ctx.Alias(node.outputs[0], ctx.Get(node.inputs[0]));
   return OkStatus();

@@ -8,8 +8,8 @@
 namespace aicf {
 namespace {
 
-// The operand whose axis order the result takes: one as large as the result, best one stored
-// channels-last; nullopt when every operand is broadcast.
+// The operand whose axis order the result takes: one of the shape of the result that is not
+// constant, preferably one stored channels-last. nullopt when there is none.
 std::optional<ValueView> LeaderOf(LowerContext& ctx, const ir::Node& node, const Dims& shape) {
   std::optional<ValueView> leader;
   for (ir::ValueId id : node.inputs) {
@@ -33,7 +33,7 @@ uint16_t LoadOrAbsent(LowerContext& ctx, OperandExpr& expr, ir::ValueId id, cons
   return id == ir::kNoValue ? ElementwiseArgs::kAbsent : LoadValue(ctx, expr, id, domain);
 }
 
-// x^2 and its like are exact in fewer roundings as products.
+// x^1, x^2 and x^-1 without Pow: the operand, a product or a reciprocal take fewer roundings.
 std::optional<uint16_t> PowBySmallConstant(LowerContext& ctx, const ir::Node& node,
                                            abi::ExprBuilder& b, uint16_t x) {
   if (node.op != "Pow") return std::nullopt;
@@ -60,7 +60,8 @@ Status LowerManyOperands(LowerContext& ctx, const ir::Node& node, BuildElementwi
     OperandExpr expr(0);
     std::vector<uint16_t> in;
     if (partial) in.push_back(expr.Load(*partial));
-    // As many operands, not inputs: one that comes a thousand times is one input.
+    // The limit is on operands, not on inputs of the expression: an operand that comes a thousand
+    // times is one input, and would never reach a limit.
     while (at < node.inputs.size() && in.size() < abi::kMaxExprInputs) {
       in.push_back(LoadValue(ctx, expr, node.inputs[at++], out.shape));
     }

@@ -13,8 +13,8 @@ uint16_t BuildClip(const ElementwiseArgs& a) {
 
 namespace {
 
-// Operands are built one statement at a time: the order in which C++ evaluates arguments is open,
-// and the numbering of nodes must not depend on the compiler.
+// Operands are built one statement at a time. C++ does not say in which order arguments are
+// evaluated, and the numbering of nodes must not depend on the compiler.
 
 uint16_t Scaled(const ElementwiseArgs& a, uint16_t x, double factor) {
   return a.b.Binary(ExprOp::kMul, x, a.Const(factor));

@@ -6,7 +6,7 @@
 namespace aicf {
 namespace {
 
-// first, first + step, .. : constant indices that a strided window expresses.
+// Constant indices first, first + step, .., which a strided window can express.
 struct Progression {
   int64_t first = 0;
   int64_t step = 1;

@@ -2,8 +2,8 @@
 
 #include "compiler/ir/views.h"
 #include "compiler/passes/lower/lowerings.h"
-#include "compiler/passes/lower/products.h"
 #include "compiler/passes/lower/operand_expr.h"
+#include "compiler/passes/lower/products.h"
 
 namespace aicf {
 

@@ -16,16 +16,17 @@ abi::ScatterReduction ReductionOf(const ir::Node& node) {
   return abi::ScatterReduction::kNone;
 }
 
-// A scatter's result is stored as its data are, so that a cache that is seen through a
-// transposition can take new rows where it lies. Data that repeat an element have no order to
-// follow.
+// Stores the result of a scatter in the axis order of its data, so that a cache that is seen
+// through a transposition can take new rows where it lies. Constant data, which may be one element
+// that repeats, have no order to follow.
 ValueView DefineScattered(LowerContext& ctx, const ir::Node& node) {
   const bool constant = ctx.value(node.inputs[0]).is_constant();
   return constant ? ctx.Define(node.outputs[0])
                   : ctx.DefineLike(node.outputs[0], ctx.Get(node.inputs[0]));
 }
 
-// A step whose core operands are the node's inputs; its result is row-major but for scatters.
+// Emits a step whose core operands are the first `operands` inputs of the node. Only scatters
+// choose the axis order of their result.
 Status EmitStep(LowerContext& ctx, const ir::Node& node, abi::Family family, abi::Attrs attrs,
                 size_t operands) {
   abi::Problem p;

@@ -41,7 +41,7 @@ ir::Tensor Differences(const ir::Tensor& data, const ir::Tensor& zero, const Dim
                 : TensorOf<int16_t>(DType::kI16, data.shape(), values);
 }
 
-// A constant whose dtype already is one of a product's.
+// A float8 constant as f16, a dtype that products can multiply.
 ir::Tensor HalfOf(const ir::Tensor& float8) {
   std::vector<uint16_t> half;
   for (int64_t i = 0; i < float8.count(); ++i) {
@@ -51,7 +51,8 @@ ir::Tensor HalfOf(const ir::Tensor& float8) {
                                           std::span<const uint16_t>(half));
 }
 
-// One step data - zero (or data) of dtype `to`, in the order of the data's axes.
+// Emits one step that computes data - zero (or only data) in the dtype `to`, in the axis order of
+// the data.
 ValueView Subtract(LowerContext& ctx, const ir::Node& node, ir::ValueId data, ir::ValueId zero,
                    const Dims& zero_shape, DType to) {
   const ValueView in = ctx.Get(data);

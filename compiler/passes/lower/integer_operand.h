@@ -14,10 +14,10 @@ struct QuantizedOperand {
 /// True when the value is absent or a constant of zeros.
 bool IsZeroOrAbsent(LowerContext& ctx, ir::ValueId id);
 
-/// data - zero. Data whose zero point is 0 stay as they are; two constants become a constant of the
-/// narrowest type that holds the differences; otherwise a step subtracts into i16. Float8 data
-/// become f16, which holds all their values. `zero` broadcasts to the data when it has
-/// `zero_shape`.
+/// The operand data - zero. Data whose zero point is 0 stay as they are. If both are constant, so
+/// is the result, in the narrowest type that holds the differences; otherwise a step subtracts into
+/// i16. Float8 data become f16, which holds all their values. `zero` broadcasts to the data when it
+/// has `zero_shape`.
 QuantizedOperand WithoutZeroPoint(LowerContext& ctx, const ir::Node& node, ir::ValueId data,
                                   ir::ValueId zero, const Dims& zero_shape);
 

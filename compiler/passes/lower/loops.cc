@@ -24,7 +24,8 @@ Status LowerLoopBegin(LowerContext& ctx, const ir::Node& node) {
   return OkStatus();
 }
 
-// All states change at once: what one of them takes from another is saved before any changes.
+// All states change at once. Where the next value of a state is the present value of another state,
+// it is saved before any state changes.
 Status LowerLoopEnd(LowerContext& ctx, const ir::Node& node) {
   const size_t count = node.outputs.size();
   std::vector<ValueView> next;

@@ -9,7 +9,7 @@ namespace aicf {
 
 namespace {
 
-// A node that became no step: what it only moves is read in its place, by strides.
+// Records that a node became no step: its readers read its operand instead, by other strides.
 void RecordNoStep(const ir::Graph& graph, const ir::Node& node, PassContext& context) {
   Decision d = context.About(DecisionKind::kCopy, schema::Subject::Op(node.op, node.name), "lower");
   d.choice = "view";
@@ -25,8 +25,9 @@ void RecordNoStep(const ir::Graph& graph, const ir::Node& node, PassContext& con
   context.Record(std::move(d));
 }
 
-// The standard sets few bounds on attributes, so a step's rules, say that a scale is finite, may
-// refuse what inference accepts. That is for the model's author to know, with the node's name.
+// The standard sets few bounds on attributes, so the rules of a step (a scale must be finite, for
+// example) may refuse what inference accepts. The author of the model has to hear of that, so the
+// error names the node.
 Status CheckSteps(const ir::Lowered& lowered, size_t first, const ir::Node& node) {
   for (size_t s = first; s < lowered.steps.size(); ++s) {
     const Status valid = abi::ValidateProblem(lowered.steps[s].problem);

@@ -19,7 +19,7 @@
 
 namespace aicf {
 
-/// Where a graph value lives while lowering.
+/// Where a graph value is stored, as seen during lowering.
 struct ValueView {
   ir::BufferId buffer = 0;
   abi::View view;
@@ -47,15 +47,16 @@ class LowerContext {
   /// wants; also records it as the value's view. Graph outputs are row-major, whichever Define is
   /// called.
   ValueView Define(ir::ValueId id);
-  /// The same, stored in the axis order of `leader`, which has the value's rank.
+  /// Like Define, but stored in the axis order of `leader`, which has the rank of the value, unless
+  /// a convolution reads the value.
   ValueView DefineLike(ir::ValueId id, const ValueView& leader);
-  /// The same, channels-last: the result of a convolution. Records the decision.
+  /// Like Define, but channels-last: for the result of a convolution. Records the decision.
   ValueView DefineChannelsLast(const ir::Node& node, ir::ValueId id);
-  /// The same, row-major whoever reads it.
+  /// Like Define, but row-major, whoever reads the value.
   ValueView DefineDense(ir::ValueId id);
   /// A new temporary, dense in the given order of axes (outermost first; empty: row-major).
   ValueView Temp(std::string_view name, DType dtype, const Dims& shape, const Dims& order = {});
-  /// The state of a loop that a value stands for: a carried buffer, row-major.
+  /// A carried buffer, row-major, for a value that stands for the state of a loop.
   ValueView DefineCarried(ir::ValueId id);
   bool IsCarried(const ValueView& view) const;
   /// The steps emitted from here on, up to the matching CloseLoop, repeat while the condition
@@ -76,8 +77,9 @@ class LowerContext {
 
   /// Gives every graph output of the node its own buffer, by a copy where the value is a view.
   void FinishOutputs(const ir::Node& node);
-  /// The rest: outputs that no node made, output order, counts of outputs whose extent a run
-  /// decides, layout decisions, unused buffers dropped.
+  /// Completes the program: copies outputs that no node made, lists the outputs in order, exports
+  /// the counts of outputs whose extent a run decides, records layout decisions, and drops unused
+  /// buffers.
   void Finish(const ir::DynamicExtents& extents);
 
  private:
@@ -103,8 +105,8 @@ class LowerContext {
   std::vector<std::optional<ir::BufferId>> output_buffers_;  ///< by value
   std::vector<LayoutGroup> groups_;
   std::map<ir::BufferId, size_t> group_of_;
-  int32_t loop_ = ir::kNoLoop;              ///< open now
-  std::map<ir::ValueId, uint32_t> counts_;  ///< position among the outputs, by count
+  int32_t loop_ = ir::kNoLoop;              ///< the innermost open loop
+  std::map<ir::ValueId, uint32_t> counts_;  ///< position of each count among the outputs
   std::map<std::pair<uint64_t, uint64_t>, std::vector<ir::BufferId>>
       constants_;  ///< by content hash
 };

@@ -91,8 +91,8 @@ bool IsFilledWith(const ir::Value& v, double value) {
 
 }  // namespace
 
-// The channel axis in two, groups and channels of a group, is a view in every axis order; so the
-// result is stored like x, channels-last where a convolution is near.
+// Dividing the channel axis into groups and channels of a group is a view in every axis order. So
+// the result is stored like x, channels-last where a convolution is near.
 Status LowerGroupNormalization(LowerContext& ctx, const ir::Node& node) {
   const ValueView x = ctx.Get(node.inputs[0]);
   const Dims& shape = x.view.shape;
@@ -109,7 +109,8 @@ Status LowerGroupNormalization(LowerContext& ctx, const ir::Node& node) {
       NormalizeProblem(in, NormalizeKind::kLayerNorm, axes, node.Float("epsilon", 1e-5));
   OperandExpr expr(1);
   uint16_t value = expr.Raw(x.view.dtype);
-  // Exporters write the parameters of the channels as a product and a sum behind it.
+  // Often scale is 1 and bias is 0, because exporters write the parameters of the channels as a
+  // product and a sum behind the node.
   if (!IsFilledWith(ctx.value(node.inputs[1]), 1)) {
     const uint16_t scale = LoadPerChannel(ctx, expr, node.inputs[1], grouped);
     value = expr.builder().Binary(ExprOp::kMul, value, scale);
@@ -178,7 +179,7 @@ Status LowerBatchNormalization(LowerContext& ctx, const ir::Node& node) {
     return Error(Code::kUnsupported, "BatchNormalization without a channel axis");
   OperandExpr expr(0);
   const uint16_t value = expr.Load(x);
-  // f64 data keeps its precision only in the direct form.
+  // f64 data keep their precision only in the direct form: the folded factors are f32.
   const bool fold = AllConstant(ctx, node) && x.view.dtype != DType::kF64;
   const uint16_t result = fold ? FoldedBatchNorm(ctx, node, expr, value, shape)
                                : DirectBatchNorm(ctx, node, expr, value, shape);

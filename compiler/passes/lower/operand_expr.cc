@@ -23,7 +23,7 @@ abi::Expr OperandExpr::Finish(std::vector<uint16_t> results) {
   std::vector<int> renumbered(operands_.size(), -1);
   std::vector<ValueView> kept;
   for (abi::ExprNode& n : expr.nodes) {
-    if (n.op != abi::ExprOp::kInput) continue;  // imm is a number of another kind
+    if (n.op != abi::ExprOp::kInput) continue;  // imm numbers no operand here
     const int operand = static_cast<int>(n.imm) - first_input_;
     if (operand < 0) continue;
     if (renumbered[operand] < 0) {

@@ -12,8 +12,8 @@ namespace aicf {
 
 class OperandExpr {
  public:
-  /// `first_input` inputs of the expression are not operands: abi::RawInputs in an epilogue, whose
-  /// first inputs are raw results, otherwise 0.
+  /// The first `first_input` inputs of the expression are not operands. In an epilogue they are the
+  /// raw results of the step, abi::RawInputs of them; otherwise `first_input` is 0.
   explicit OperandExpr(int first_input) : first_input_(first_input) {}
 
   abi::ExprBuilder& builder() { return builder_; }
@@ -40,24 +40,25 @@ class OperandExpr {
 void AppendOperands(const std::vector<ValueView>& operands, abi::Problem& problem,
                     std::vector<ir::BufferId>& buffers);
 
-/// A value's scalar as a constant node; the operand broadcast to `domain` otherwise.
+/// Loads a value: as a constant node if it is a constant of one element, otherwise as an operand
+/// that is broadcast to `domain`.
 uint16_t LoadValue(LowerContext& ctx, OperandExpr& expr, ir::ValueId id, const Dims& domain);
 
 /// One elementwise step out = expr(operands).
 void EmitElementwise(LowerContext& ctx, const ir::Node& node, OperandExpr& expr, uint16_t result,
                      const ValueView& out);
 
-/// A step of a family with an epilogue: problem holds family, attributes, core inputs and output.
-/// The epilogue's operands come from `expr`, whose value `result` is stored.
+/// Emits a step of a family with an epilogue. `problem` holds family, attributes, core inputs and
+/// output. The operands of the epilogue come from `expr`, whose value `result` is stored.
 void EmitWithEpilogue(LowerContext& ctx, const ir::Node& node, abi::Problem problem,
                       std::vector<ir::BufferId> core, OperandExpr& expr, uint16_t result,
                       const ValueView& out);
-/// The same without an epilogue.
+/// Emits a step whose raw result is stored as it is, without an epilogue.
 void EmitPlain(LowerContext& ctx, const ir::Node& node, abi::Problem problem,
                std::vector<ir::BufferId> core, const ValueView& out);
 
-/// A value; a constant whose elements are all equal as one element that repeats: large tensors of
-/// zeros need no room in the artifact.
+/// The view of a value. A constant whose elements are all equal is stored as one element that
+/// repeats, so that large tensors of zeros need no room in the artifact.
 ValueView Repeated(LowerContext& ctx, ir::ValueId id);
 
 /// A per-channel vector [C] as an operand of shape `domain`, which has its channels at axis 1.

@@ -28,8 +28,9 @@ std::vector<Run> EdgeRuns(int64_t extent, int64_t before, int64_t after) {
   return runs;
 }
 
-// Output position p shows input position `reflected` or `wrapped` of p - before; runs are cut where
-// that function turns or jumps.
+// The runs of an axis that is padded by reflecting it or by wrapping around. Output position p
+// shows the input at p - before, reflected or wrapped into the axis; a run ends where that position
+// turns back or jumps.
 std::vector<Run> PeriodicRuns(int64_t extent, int64_t before, int64_t after, bool reflect) {
   std::vector<Run> runs;
   const int64_t total = extent + before + after;
@@ -53,7 +54,7 @@ std::vector<Run> RunsOf(std::string_view mode, int64_t extent, int64_t before, i
   return PeriodicRuns(extent, before, after, mode == "reflect");
 }
 
-// Every combination of one run per axis is a piece.
+// Adds a piece for every combination of one run per axis.
 void AddPieces(const ValueView& x, const std::vector<std::vector<Run>>& runs, size_t axis,
                Piece piece, std::vector<Piece>& out) {
   if (axis == runs.size()) {
@@ -71,7 +72,8 @@ void AddPieces(const ValueView& x, const std::vector<std::vector<Run>>& runs, si
   }
 }
 
-// One step where the pieces fit; otherwise one for each run of the first axis that has several.
+// Emits one step where the pieces fit into one; otherwise steps for each run of the first axis that
+// has several.
 void EmitRuns(LowerContext& ctx, const ir::Node& node, const ValueView& x,
               const std::vector<std::vector<Run>>& runs, const ValueView& to) {
   const int rank = to.view.shape.rank();
@@ -105,8 +107,9 @@ ValueView Empty(ValueView x) {
   return x;
 }
 
-// The border as pieces that repeat a computed value: along each axis the part before and the part
-// after the interior, over the interior of the axes already done and the whole of the others.
+// Adds the border as pieces that repeat a computed value. Axis by axis, these are the parts before
+// and after the interior; they span the interior along axes already done, and the whole of the
+// other axes.
 void AddBorder(const ValueView& value, const Piece& interior, const Dims& shape,
                std::vector<Piece>& out) {
   Dims start = Dims::Filled(shape.rank(), 0), extents = shape;

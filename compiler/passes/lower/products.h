@@ -7,21 +7,21 @@
 
 namespace aicf {
 
-/// The operands and the result of a MatMul as a gemm step has them: batches broadcast, vectors as
-/// rows or columns, unit batch axes dropped; or, when B is one matrix for all batches, one large
-/// product.
+/// The operands and the result of a MatMul in the form that a gemm step has: batches are broadcast,
+/// vectors are rows or columns, and batch axes of one element are dropped. Where B is one matrix
+/// for all batches, they are one large product (`folded`).
 struct MatMulViews {
   abi::View left, right, result;
 
-  /// A parameter as an epilogue operand; it broadcasts to [batch.., M, N].
-  /// REQUIRES: with `may_fold`, a parameter that is the same in every batch and row.
+  /// A parameter of the product as an operand of the epilogue. REQUIRES: it broadcasts to
+  /// [batch.., M, N]; with `may_fold`, it is the same in every batch and row.
   abi::View Follow(const abi::View& parameter) const;
 
   Dims full;  ///< [batch.., M, N]
   bool folded = false;
   Dims kept;  ///< axes of `full` that the step has, unless folded
 };
-/// may_fold: every epilogue parameter is the same in all batches and rows.
+/// may_fold: no parameter of the epilogue differs between batches or rows.
 MatMulViews MatMulOf(const abi::View& a, const abi::View& b, const abi::View& out,
                      bool may_fold = true);
 

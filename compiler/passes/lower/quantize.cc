@@ -19,7 +19,7 @@ struct Block {
   int64_t first = 0;   ///< element of the axis
   bool split = false;  ///< the axis becomes two: blocks, and elements of a block
 
-  // A view of the data, or of the result.
+  // The part of the data, or of the result, that belongs to these blocks.
   abi::View Data(const abi::View& v) const { return Window(v, first, count * length); }
 
   // A scale or zero point of the data's rank, one per block, as an operand of the data's shape.

@@ -12,7 +12,8 @@
 namespace aicf {
 namespace {
 
-// A parameter of the weights [O, C, ..] or of one number.
+// The shape in which a zero point of the weights [O, C, ..], one per filter or one number,
+// broadcasts to them.
 Dims WeightShape(LowerContext& ctx, ir::ValueId zero, int rank) {
   if (zero == ir::kNoValue || ElementCount(ctx.value(zero).shape) == 1) return {};
   Dims shape = Dims::Filled(rank, 1);
@@ -39,7 +40,8 @@ class IntegerConv {
     abi::ConvAttrs attrs{window.strides,  window.dilations, window.pads_begin,
                          window.pads_end, window.group,     false};
     const ir::Value& x = ctx.value(node.inputs[0]);
-    // sum (x - z) w = sum x w - z sum w, where the last sum is known: no step touches x before.
+    // sum (x - z) w = sum x w - z sum w. The last sum is known when compiling, so the correction is
+    // a term of the epilogue and no step touches x before.
     corrected_ = held_.constant.has_data() && !x.is_constant() && !IsFloat(x.dtype) &&
                  !IsZeroOrAbsent(ctx, zero_);
     x_ = corrected_ ? Padded(node, attrs)
@@ -75,8 +77,8 @@ class IntegerConv {
   }
 
  private:
-  // An element of padding is the zero point, which contributes nothing to the sum. Where x keeps
-  // its zero point, padding is elements of x.
+  // Padding has to contribute nothing to the sums, so it is the zero point. Where x keeps its zero
+  // point, the padding is therefore written around x as elements.
   ValueView Padded(const ir::Node& node, abi::ConvAttrs& attrs) {
     const Dims none = Dims::Filled(attrs.pads_begin.rank(), 0);
     if (attrs.pads_begin == none && attrs.pads_end == none) return ctx_.Get(node.inputs[0]);
@@ -106,8 +108,8 @@ Status LowerConvInteger(LowerContext& ctx, const ir::Node& node) {
   return OkStatus();
 }
 
-// Inputs: x, its scale and zero point, w, its own, the result's, and a bias in units of both
-// scales.
+// Inputs: x, its scale and zero point; w, its scale and zero point; the result's scale and zero
+// point; a bias in units of the product of both scales.
 Status LowerQLinearConv(LowerContext& ctx, const ir::Node& node) {
   AICF_ASSIGN_OR_RETURN(const ir::Window window, ir::ResolveWindow(ctx.graph(), node));
   IntegerConv conv(ctx, node, window, {3, 2, 5});

@@ -17,8 +17,8 @@ struct Operands {
   ir::ValueId a, a_zero, b, b_zero;
 };
 
-// A parameter of a matrix (one element, one per row or one per column) in a shape that broadcasts
-// to it: a vector of rows becomes a column.
+// The shape in which a parameter of a matrix (one element, one per row or one per column)
+// broadcasts to it: a vector with one element per row becomes a column.
 Dims MatrixShape(const Dims& parameter, bool rows) {
   if (ElementCount(parameter) == 1) return {};
   return rows && parameter.rank() == 1 ? Dims{parameter[0], 1} : parameter;
@@ -37,7 +37,8 @@ class IntegerProduct {
   IntegerProduct(LowerContext& ctx, const ir::Node& node, const Operands& in, bool row_parameters)
       : ctx_(ctx), node_(node), in_(in), expr_(1) {
     right_ = WithoutZeroPoint(ctx, node, in.b, in.b_zero, ShapeOf(in.b_zero, false));
-    // sum (a - z) b = sum a b - z sum b, where the last sum is known: no step touches a before.
+    // sum (a - z) b = sum a b - z sum b. The last sum is known when compiling, so the correction is
+    // a term of the epilogue and no step touches a before.
     corrected_ = right_.constant.has_data() && right_.view.view.shape.rank() >= 2 &&
                  !ctx.value(in.a).is_constant() && !IsFloat(ctx.value(in.a).dtype) &&
                  !IsZeroOrAbsent(ctx, in.a_zero);
@@ -100,7 +101,8 @@ Status LowerMatMulInteger(LowerContext& ctx, const ir::Node& node) {
   return OkStatus();
 }
 
-// Inputs: a, its scale and zero point, b, its own, the result's.
+// Inputs: a, its scale and zero point; b, its scale and zero point; the result's scale and zero
+// point.
 Status LowerQLinearMatMul(LowerContext& ctx, const ir::Node& node) {
   const auto& in = node.inputs;
   const bool by_row = ElementCount(ctx.value(in[1]).shape) != 1;

@@ -73,8 +73,8 @@ class RecurrentLowering {
  private:
   bool Has(size_t i) const { return node_.input(i) != ir::kNoValue; }
 
-  /// X as rows of a matrix, in whichever order of steps and batch needs no copy; `outer` and
-  /// `inner` are the extents of that order.
+  /// X as rows of a matrix, in whichever order of steps and batch needs no copy. `steps_outer`: the
+  /// rows of a step follow each other, and steps are the outer axis.
   struct Rows {
     ValueView x;
     bool steps_outer = true;
@@ -103,7 +103,8 @@ class RecurrentLowering {
     return {dense.buffer, ir::Permute(*ir::Reshape(dense.view, columns), {1, 0})};
   }
 
-  /// [steps, directions, batch, width], stored row by row of X.
+  /// The gates before the recurrent part, [steps, directions, batch, width], stored in the order of
+  /// the rows of X.
   ValueView Gates() {
     const Rows rows = RowsOfX();
     const ValueView weights = Weights();
@@ -130,7 +131,8 @@ class RecurrentLowering {
     return {gates.buffer, ir::Permute(gates.view, order)};
   }
 
-  /// Gates whose recurrent bias cannot be added to the product: it is reset with h * R.
+  /// Columns whose recurrent bias cannot be added to the product with W: with linear_before_reset,
+  /// the reset gate multiplies it together with h * R.
   int64_t SeparateColumns() const { return s_.attrs.linear_before_reset ? s_.hidden : 0; }
 
   ValueView BiasWindow(int64_t first, int64_t extent) {
@@ -138,7 +140,8 @@ class RecurrentLowering {
     return {b.buffer, ir::WindowOf(b.view, {0, first}, {s_.directions, extent})};
   }
 
-  /// [directions, width], dense: both biases of every gate, where they can be added.
+  /// [directions, width], dense: the sum of both biases of every gate; the first alone for columns
+  /// where the second cannot be added (SeparateColumns).
   ValueView GateBias() {
     const int64_t both = width_ - SeparateColumns();
     const ir::Value& b = ctx_.value(node_.inputs[Inputs::kB]);

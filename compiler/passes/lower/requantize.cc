@@ -12,7 +12,8 @@ constexpr double kLargest = std::numeric_limits<float>::max();
 
 bool IsOne(LowerContext& ctx, ir::ValueId id) { return ElementCount(ctx.value(id).shape) == 1; }
 
-// The factors of constant scales, of which one at most is more than a number.
+// The factors left * right / result of constant scales, of which at most one has more than one
+// element.
 ir::Tensor ConstantFactors(LowerContext& ctx, const ScaledProduct& p) {
   const ir::Tensor left = ctx.value(p.left).constant, right = ctx.value(p.right).constant;
   const double result = ctx.value(p.result).constant.FloatAt(0);

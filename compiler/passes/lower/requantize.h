@@ -7,15 +7,15 @@
 
 namespace aicf {
 
-/// Turns a parameter (a scale, a zero point) as its value stores it into an operand of the
-/// epilogue. Never called for a parameter of one element.
+/// Turns a parameter (a scale, a zero point) from the form in which its value is stored into an
+/// operand of the epilogue. Never called for a parameter of one element.
 using Place = std::function<abi::View(const abi::View&)>;
 
 /// A parameter's value at the current point, in its own compute dtype.
 uint16_t LoadParameter(LowerContext& ctx, OperandExpr& expr, ir::ValueId id, const Dims& domain,
                        const Place& place);
 
-/// A scaled product: sums * left * right / result, by the scales' values.
+/// The scales of a product, whose result is sums * left * right / result.
 struct ScaledProduct {
   ir::ValueId left = ir::kNoValue, right = ir::kNoValue, result = ir::kNoValue;
   Place place_left, place_right;

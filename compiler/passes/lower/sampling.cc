@@ -67,7 +67,7 @@ Status LowerMaxRoiPool(LowerContext& ctx, const ir::Node& node) {
   abi::RoiAttrs attrs;
   attrs.kind = abi::RoiKind::kPoolMax;
   attrs.spatial_scale = node.Float("spatial_scale", 1);
-  // A row is the batch, as a float, and the box.
+  // A row holds the index of a batch entry, as a float, and a box in it.
   const ValueView rows = ctx.Get(node.inputs[1]);
   const int64_t count = rows.view.shape[0];
   const ValueView boxes = {rows.buffer, ir::WindowOf(rows.view, {0, 1}, {count, 4})};

@@ -6,14 +6,14 @@
 namespace aicf {
 namespace {
 
-// Leading axes as one; nothing where strides do not allow it.
+// Makes the leading axes one; nullopt where strides do not allow it.
 std::optional<abi::View> WithRows(const abi::View& v) {
   int64_t rows = 1;
   for (int axis = 0; axis + 1 < v.shape.rank(); ++axis) rows *= v.shape[axis];
   return ir::Reshape(v, {rows, v.shape.back()});
 }
 
-// A matrix for all of a batch.
+// The matrix, repeated along the batch axes of `batched`.
 abi::View ForBatch(const abi::View& matrix, const Dims& batched) {
   Dims shape = batched;
   for (int axis : {0, 1}) shape[batched.rank() - 2 + axis] = matrix.shape[axis];

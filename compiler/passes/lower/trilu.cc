@@ -3,7 +3,8 @@
 
 namespace aicf {
 
-// The condition compares coordinates, so no mask is stored. k may be known at run time only.
+// Elements are chosen by comparing their coordinates, so no mask is stored. k may be known at run
+// time only.
 Status LowerTrilu(LowerContext& ctx, const ir::Node& node) {
   const ValueView x = ctx.Get(node.inputs[0]);
   const Dims& shape = x.view.shape;

@@ -14,8 +14,9 @@ Status LowerIdentity(LowerContext& ctx, const ir::Node& node) {
 
 namespace {
 
-// A copy of x whose memory is read under the output's shape. The order that a convolution wants is
-// used where the input's shape can be written in it.
+// Copies x into a buffer that is read under the shape of the output. The buffer has the axis order
+// that a convolution wants if the input can be written in that order under its own shape; otherwise
+// it is row-major.
 void CopyReshaped(LowerContext& ctx, const ir::Node& node, const ValueView& x) {
   const ir::Value& out = ctx.value(node.outputs[0]);
   const std::string why =
@@ -81,7 +82,8 @@ Status LowerSplit(LowerContext& ctx, const ir::Node& node) {
 
 namespace {
 
-// Output = the rearranged view under the output's shape, by a copy where strides do not express it.
+// Makes the rearranged view `blocks`, under the shape of the output, the result: as a view, or by a
+// copy where strides do not express it.
 void CopyBlocks(LowerContext& ctx, const ir::Node& node, const ValueView& x,
                 const abi::View& blocks) {
   const ir::ValueId out = node.outputs[0];

@@ -68,8 +68,8 @@ class Splitter {
     steps_.push_back(std::move(step));
   }
 
-  // a [B, Hq, Tq, x] times b [B, Hkv, x, y]: the query heads of a group are an axis of their own,
-  // or, with one query each, rows of one product.
+  // Multiplies a [B, Hq, Tq, x] by b [B, Hkv, x, y]. The query heads that share a key head become
+  // an axis of their own, or, where each has one row (Tq = 1), the rows of one product.
   void Product(ValueView a, ValueView b, ValueView out) {
     const int64_t group = s_.group();
     if (group > 1) {
@@ -95,7 +95,7 @@ class Splitter {
          {out.buffer, views.result});
   }
 
-  // A number per request, at every score.
+  // Loads an operand that has one number per request, repeated over all scores of the request.
   uint16_t PerRequest(OperandExpr& expr, int operand) const {
     ValueView v = Operand(operand);
     v.view.shape = domain_;
@@ -134,7 +134,8 @@ class Splitter {
     std::optional<uint16_t> all;
     const auto also = [&](uint16_t one) { all = all ? b.Binary(ExprOp::kAnd, *all, one) : one; };
     const auto window = [&](int64_t keys) { return b.ConstInt(keys, DType::kI64); };
-    // Nodes are made one after the other: their order is not the C++ compiler's to choose.
+    // Each node is made by a statement of its own. As arguments of one call, nodes would be made in
+    // an order that the C++ compiler chooses.
     if (s_.lengths >= 0) {
       const uint16_t valid = ValidKeys(expr), key = b.Index(3);
       also(b.Binary(ExprOp::kLt, key, valid));
@@ -178,7 +179,8 @@ class Splitter {
     return !p_.score.empty() || a_.lengths || a_.window_left >= 0 || a_.window_right >= 0;
   }
 
-  // A row of minus infinity alone, of which a softmax makes NaN, has probabilities of 0.
+  // A row whose scores are all minus infinity has probabilities of 0, where a softmax gives NaN. So
+  // the probability is set to 0 wherever the score is minus infinity.
   void Softmax(const ValueView& scores, const ValueView& probabilities) {
     abi::Problem p;
     p.family = abi::Family::kNormalize;
@@ -196,7 +198,8 @@ class Splitter {
     Emit(std::move(p), inputs, 1, probabilities);
   }
 
-  // What lies after the valid keys may be anything, and 0 times NaN is NaN.
+  // The values of keys that are not valid may be anything, and their probability of 0 times NaN is
+  // NaN. So they are replaced by 0.
   ValueView Values() {
     const ValueView v = Operand(2);
     if (s_.lengths < 0) return v;

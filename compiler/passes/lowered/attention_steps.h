@@ -8,7 +8,8 @@
 
 namespace aicf {
 
-/// Empty, or "name: sentence": what no product, softmax and product say.
+/// Empty if AttentionSteps can split the step, else "name: sentence": what the step does that
+/// products and a softmax cannot express.
 std::string CheckSplit(const abi::Problem& attention);
 
 /// Steps that compute what the attention step does: a product of queries and keys, its scale and

@@ -7,10 +7,10 @@
 
 namespace aicf {
 
-/// The product that blockgemm `p` is once the values of its blocks lie in `rows`, [n, k] in its
-/// rows' order, with the same epilogue, halves and norm of A. Fills *product in only where it
-/// returns an empty string, otherwise says why there is none. Which kernels run it is not looked
-/// at.
+/// Sets *product to the gemm that does what blockgemm `p` does, where the values of B's blocks are
+/// stored in `rows`: [n, k], in the order of B's rows. Epilogue, halves and norm of A stay the
+/// same. Returns an empty string, or why there is no such product; *product is then left alone.
+/// Whether any kernel runs the product is not checked.
 std::string MatrixProduct(const abi::Problem& p, const abi::View& rows, abi::Problem* product);
 
 }  // namespace aicf

@@ -60,7 +60,7 @@ class Opener {
     return editor_.buffer(b).constant.has_data() && editor_.buffer(b).shape.rank() == 2;
   }
 
-  /// The constant with its elements told apart; the bytes are the same.
+  /// The constant as elements of `dtype` instead of bytes. The data are the same.
   ir::BufferId Opened(ir::BufferId b, DType dtype) {
     const auto [place, fresh] = opened_.try_emplace({b, dtype}, 0);
     if (!fresh) return place->second;
@@ -98,7 +98,9 @@ class Opener {
     editor_.Replace(s, std::move(step));
   }
 
-  // Rows that one step gathers from a table and this step alone decodes.
+  // Step `s` decodes rows. Looks for the step that gathers them from a constant table for step `s`
+  // alone. Sets *gather to that step and *rows to its problem on plain elements and returns an
+  // empty string, or returns why there is none.
   std::string OpenedRows(int s, DType dtype, int* gather, abi::Problem* rows) const {
     const ir::LoweredStep& decode = editor_.step(s);
     const ir::BufferId b = decode.inputs[0];
@@ -151,7 +153,8 @@ class Opener {
       p.epilogue = builder.Finish({builder.Input(0, DType::kF32)});
     }
     editor_.Replace(s, std::move(decode));
-    // Stored in the table's own dtype, the rows are what the gather took.
+    // Where the rows are stored in the table's own dtype, step `s` now only copies what the gather
+    // took.
     return ForwardCopy(editor_, context_, s, kBlocksToGemm);
   }
 

@@ -21,8 +21,7 @@ std::optional<abi::MathMode> NamedMath(const PassContext& context, const ir::Low
 abi::MathMode ModeFor(abi::Family family, abi::MathMode asked, DType data,
                       const abi::DeviceSpec& device) {
   if (asked == abi::MathMode::kInt8) {
-    const bool rounds =
-        family == abi::Family::kBlockGemm && device.backend == abi::Backend::kCpu;
+    const bool rounds = family == abi::Family::kBlockGemm && device.backend == abi::Backend::kCpu;
     return rounds ? asked : abi::MathMode::kFp32;
   }
   if (device.backend != abi::Backend::kCuda || !IsFloat(data) || data == DType::kF64) {

@@ -14,8 +14,8 @@ bool FormsProducts(abi::Family family);
 /// The mode that a wish or the policy names for the step; nullopt: neither says anything of it.
 std::optional<abi::MathMode> NamedMath(const PassContext& context, const ir::LoweredStep& step);
 
-/// `asked`, where it has a meaning for steps of this family on operands of this dtype on this
-/// device.
+/// The mode of a step of this family with operands of dtype `data` on this device when `asked` is
+/// asked for: `asked` where it has a meaning for such a step, else the mode that it amounts to.
 abi::MathMode ModeFor(abi::Family family, abi::MathMode asked, DType data,
                       const abi::DeviceSpec& device);
 

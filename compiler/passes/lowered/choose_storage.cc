@@ -44,8 +44,8 @@ Status RecordAll(const StorageChoice& choice, PassContext& context) {
   return OkStatus();
 }
 
-// Every step with the dtypes that were decided, and copies of operands in front of it. The result
-// lists casts that became copies.
+// Gives every step the dtypes that were decided, and puts 16-bit copies of operands in front of
+// products that need them. Returns the steps that were casts and are plain copies now.
 std::vector<int> Retype(const StorageChoice& choice, ir::Lowered& lowered, PassContext& context) {
   storage::NarrowOperands operands(lowered, context);
   std::vector<int> casts;

@@ -6,7 +6,8 @@
 namespace aicf {
 namespace {
 
-// Evaluations of the producer's expression once it stands in the consumer, by distinct operand.
+// How many elements of the producer's expression are evaluated once it is part of the consumer. The
+// consumer evaluates it once for every distinct view through which it reads the result.
 int64_t EvaluationsInside(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
   std::vector<const abi::View*> views;
   int64_t count = 0;
@@ -22,7 +23,8 @@ int64_t EvaluationsInside(const ir::LoweredStep& producer, const ir::LoweredStep
   return count;
 }
 
-// A value broadcast by its reader would be computed once per repetition.
+// Refuses a fusion that evaluates more elements than now: if the reader broadcasts the value, every
+// repetition would compute it again.
 std::string CheckRecompute(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
   const int64_t now = abi::ElementsOf(producer.problem.outputs[0]);
   const int64_t then = EvaluationsInside(producer, consumer);

@@ -58,7 +58,8 @@ void Record(PassContext& context, const ir::LoweredStep& step, const std::string
 
 }  // namespace
 
-// Squeeze-and-excitation has such convolutions: their few rows are what matrix-vector kernels take.
+// Squeeze-and-excitation networks have convolutions of one position. As products they have few
+// rows, which is what matrix-vector kernels are for.
 Status ConvToGemm(ir::Lowered& lowered, PassContext& context) {
   if (context.device.backend != abi::Backend::kCuda) return OkStatus();
   for (ir::LoweredStep& step : lowered.steps) {

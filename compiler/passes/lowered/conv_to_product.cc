@@ -8,7 +8,8 @@
 namespace aicf {
 namespace {
 
-// What a product multiplies: choose-storage comes later.
+// The dtype that a product is going to multiply: choose-storage, which runs later, stores f32
+// values in context.storage.
 DType MultipliedType(DType dtype, const PassContext& context) {
   return dtype == DType::kF32 ? context.storage : dtype;
 }
@@ -24,8 +25,8 @@ bool IsAll(const Dims& values, int64_t value) {
   return std::ranges::all_of(values, [&](int64_t v) { return v == value; });
 }
 
-// Convolutions whose window is one position, and whose output has positions next to each other:
-// what most graph outputs have, which callers see row-major.
+// Whether the step is a convolution whose window is one position and whose output has its positions
+// next to each other. Most outputs of a graph lie like that, because callers see them row-major.
 bool WritesLinesOfPositions(const ir::LoweredStep& step, const PassContext& context) {
   const abi::Problem& p = step.problem;
   if (p.family != abi::Family::kConv || !MultipliesHalves(p, context)) return false;

@@ -41,8 +41,8 @@ void RecordConversion(PassContext& context, const ir::LoweredStep& producer,
 
 }  // namespace
 
-// Kernels that convert what they copy are for a GPU, and not the fastest of those that copy: both
-// ways are predicted.
+// Only GPUs have kernels that convert what they copy, and these are not the fastest that copy. So
+// both ways are predicted, and the two steps are joined where one is faster.
 Status ConvertInCopy(ir::Lowered& lowered, PassContext& context) {
   return FusePairs(lowered, context, {ConvertsCopied, TryConversion, RecordConversion});
 }

@@ -17,8 +17,8 @@ struct CopyPiece {
 
 /// True for a copy without fill, and for an elementwise step that stores its operand unchanged.
 bool IsPureCopy(const ir::LoweredStep& step);
-/// True when it reads a buffer's bits as another dtype (BitCast): source and copy are then no two
-/// views of the same values.
+/// True when the step reads a buffer's bits as another dtype (BitCast). Source and copy then hold
+/// different values, so that neither can be read in place of the other.
 bool ReadsOtherBits(const ir::StepEditor& editor, const ir::LoweredStep& step);
 /// REQUIRES: IsPureCopy(step).
 std::vector<CopyPiece> PiecesOf(const ir::LoweredStep& step);
@@ -27,12 +27,13 @@ std::vector<CopyPiece> PiecesOf(const ir::LoweredStep& step);
 /// shapes.
 abi::Problem CopyProblemOf(const abi::View& from, const abi::View& to);
 
-/// The copy with pieces that lie beside each other, in one source as in the copy, made one piece.
-/// Any other step is returned as it is.
+/// The copy with neighbouring pieces joined into one, where they are neighbours both in one source
+/// and in the copy. Any other step is returned as it is.
 ir::LoweredStep MergedPieces(ir::LoweredStep copy);
 
-/// Why a reader of the buffer cannot read it elsewhere: it is what is left of a copy, several steps
-/// at one position, of which an edit reaches only the first. Empty: it is one step.
+/// Why the reader cannot be edited to read the values of buffer `read` elsewhere. What is left of a
+/// copy may be several steps at one position of the editor, and an edit reaches only the first of
+/// them. Empty if there is one step at position `reader`.
 std::string CheckWholeReader(const ir::StepEditor& editor, int reader, ir::BufferId read);
 
 /// What came of letting the readers of a copy's buffer read its sources.
@@ -44,12 +45,13 @@ struct ReadThroughs {
 /// view. REQUIRES: step `c` is a pure copy and the only writer of a temporary.
 ReadThroughs ReadThroughCopy(ir::StepEditor& editor, const PassContext& context, int c);
 
-/// Readers of the copy read its source instead, and the copy goes when all of them do. A step that
-/// is no copy of which a temporary is made is left alone. The decision names `pass`. Errors: a wish
-/// for something that was refused.
+/// Lets readers of the copy read its source instead, and removes the copy if all of them can. Does
+/// nothing unless step `c` is a pure copy and alone makes a temporary that is read. The decision
+/// names `pass`. Errors: a wish for something that was refused.
 Status ForwardCopy(ir::StepEditor& editor, PassContext& context, int c, std::string_view pass);
-/// Producers write into the copy's buffer, piece by piece; what is left of the copy stays. A step
-/// that is gone or no copy is left alone. The decision names `pass`.
+/// Lets the producers of the copy's pieces write into the copy's buffer themselves. Pieces for
+/// which that is not possible stay a copy. A step that is gone or no copy is left alone. The
+/// decision names `pass`.
 /// Errors: a wish for something that was refused.
 Status EliminateCopy(ir::StepEditor& editor, PassContext& context, int c, std::string_view pass);
 
@@ -58,8 +60,9 @@ Decision CopyDecision(const PassContext& context, const ir::LoweredStep& copy,
                       std::string_view pass);
 /// Records that a copy stays because a wish says so; false: no wish does.
 bool KeepByWish(PassContext& context, const Decision& decision);
-/// Records a finished decision; a copy that is gone gets it as the alternative. Errors: a wish for
-/// something that was refused.
+/// Records a finished decision. Where the copy is removed, keeping it is recorded as an
+/// alternative.
+/// Errors: a wish for something that was refused.
 Status RecordCopyDecision(PassContext& context, Decision decision);
 
 }  // namespace aicf

@@ -17,11 +17,12 @@ std::string KeyOf(const ir::StepEditor& editor, int s) {
   for (ir::BufferId b : step.inputs) {
     key += StrCat(" %", b);
     if (editor.buffer(b).role != schema::Role::kCarried) continue;
-    // Only between the same two writes does it have one value.
+    // A carried buffer changes. Two steps read the same value only where the same writes came
+    // before them.
     const auto& writers = editor.writers(b);
     key += StrCat("@", std::ranges::count_if(writers, [&](int w) { return w < s; }));
   }
-  // A step runs as often as its loop: one that runs more or less often stands in for none.
+  // A step runs as often as its loop, and only one that runs equally often can stand in for it.
   key += StrCat(" loop ", step.loop);
   // A step that is skipped cannot stand in for one that is not.
   for (const schema::Guard& g : step.guards)

@@ -18,7 +18,8 @@ constexpr std::string_view kDecodeBlocks = "decode-blocks";
 // Up to so many rows there are kernels that read blocks at the memory's speed.
 constexpr int64_t kFewRows = 8;
 
-// Whether products of the mode multiply numbers of the dtype: values may be stored in it then.
+// Whether products in this math mode multiply numbers of this dtype, so that the decoded values may
+// be stored in it.
 bool Multiplies(abi::MathMode math, DType dtype) {
   return (math == abi::MathMode::kBf16 && dtype == DType::kBF16) ||
          (math == abi::MathMode::kFp16 && dtype == DType::kF16);
@@ -40,7 +41,7 @@ class BlockDecoder {
   }
 
  private:
-  // Fills both problems in; empty, or why the blocks stay.
+  // Fills in both problems and returns an empty string, or returns why the blocks stay.
   std::string Split(const ir::LoweredStep& step, abi::Problem* decode,
                     abi::Problem* product) const {
     const abi::Problem& p = step.problem;

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::string_view kChooseStorage = "choose-storage";
 
-// Rounding to a dtype what a cast from this dtype has widened gives back the bits of the operand.
+// Whether `narrowing` undoes `widening`: a 16-bit number that is widened to f32 and rounded to its
+// own dtype again has the bits that it had.
 bool GivesBack(const ir::LoweredStep& widening, const ir::LoweredStep& narrowing) {
   const DType narrow = widening.problem.inputs[0].dtype;
   return (narrow == DType::kF16 || narrow == DType::kBF16) &&
@@ -46,7 +47,8 @@ bool SkipWidening(ir::StepEditor& editor, PassContext& context, int s) {
   return true;
 }
 
-// An operand's copy may also be there because its reader wants the axes in another order.
+// Whether the copy keeps the order of the axes. One that changes it may be there because its reader
+// wants that order.
 bool KeepsOrder(const ir::LoweredStep& copy) {
   return ir::AxisOrder(copy.problem.inputs[0]) == ir::AxisOrder(copy.problem.outputs[0]);
 }
@@ -59,8 +61,8 @@ bool IsCast(const ir::LoweredStep& step) {
          p.epilogue.nodes.size() == 1 && p.epilogue.nodes[0].op == abi::ExprOp::kInput;
 }
 
-// As copies are removed in front of this: first readers read the source, in program order; then,
-// backwards, producers write into the buffer of what is left.
+// Works as forward-copies and eliminate-copies do: first, in program order, readers read a copy's
+// source instead; then, backwards, producers write into the buffers of the copies that are left.
 Status DropCasts(ir::Lowered& lowered, const std::vector<int>& casts, PassContext& context) {
   ir::StepEditor editor(lowered);
   std::vector<int> copies = casts;

@@ -11,8 +11,10 @@ namespace aicf {
 /// True for an elementwise step that stores its one operand, in whatever dtype.
 bool IsCast(const ir::LoweredStep& step);
 
-/// Removes those of the steps `casts` that became copies, where their readers or their producers
-/// can do without them, and casts of other steps that only narrow again what a cast has widened.
+/// `casts` lists steps that were casts and became plain copies. Removes those that their readers or
+/// their producers can do without. Other casts that only narrow again what a cast has widened read
+/// the operand of that cast instead. They are then removed likewise, unless they change the order
+/// of the axes.
 /// Errors: a wish for something that was refused.
 Status DropCasts(ir::Lowered& lowered, const std::vector<int>& casts, PassContext& context);
 

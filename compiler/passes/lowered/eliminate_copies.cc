@@ -16,7 +16,8 @@ struct Rewrite {
   std::vector<std::pair<int, ir::LoweredStep>> steps;
 };
 
-// One step's operands in `piece.from` moved to the window; nothing when a view does not follow.
+// The step with all its views of `piece.from` replaced by views of the window; nullopt when the
+// window has no counterpart of one of them.
 std::optional<ir::LoweredStep> Moved(ir::LoweredStep step, const CopyPiece& piece) {
   auto change = [&](std::vector<ir::BufferId>& ids, std::vector<abi::View>& views) {
     for (size_t k = 0; k < ids.size(); ++k) {
@@ -39,8 +40,8 @@ Dims StoredShape(const CopyPiece& piece) {
   return ir::Permute(piece.source, ir::AxisOrder(piece.source)).shape;
 }
 
-// Redirects a step's operands to the window. A window that splits the step's axes (the windows of
-// an image) may take the step over the split axes.
+// Redirects a step's operands to the window. Where the window splits axes of the step, as windows
+// of an image do, the step is tried over the split axes.
 std::string Redirect(ir::LoweredStep& step, const CopyPiece& piece, const PassContext& context) {
   auto moved = Moved(step, piece);
   if (!moved) {
@@ -59,9 +60,10 @@ bool IsNextState(const ir::Lowered& lowered, ir::BufferId b) {
                              [b](const ir::LoweredState& s) { return s.present == b; });
 }
 
-// Other readers of the source read its elements in the window instead. They do so as soon as these
-// are written, which is before they read now, whatever the rest of the buffer holds by then. Only
-// the next value of a state is read when it is whole: it may be made in the old value's place.
+// Why another reader of the source cannot read its elements in the window instead; empty if all
+// can. Mostly they can: the elements are written before the reader runs, and it does not matter
+// what the rest of the buffer holds by then. But the next value of a state may only be read once it
+// is complete, because it may be made in the old value's place.
 std::string CheckReaders(ir::StepEditor& editor, const CopyPiece& piece, int copy) {
   const std::string name = StrCat("'", editor.buffer(piece.from).name, "'");
   int last_writer = -1;
@@ -145,7 +147,8 @@ int ConcatAxis(const abi::CopyAttrs& attrs) {
   return axis;
 }
 
-// What is left of a copy: neighbours along the concatenation stay one step.
+// The steps that copy the pieces that are left. Pieces that are neighbours along the concatenation
+// stay one step.
 std::vector<ir::LoweredStep> Remaining(const ir::LoweredStep& copy, const std::vector<bool>& gone) {
   const std::vector<CopyPiece> pieces = PiecesOf(copy);
   std::vector<ir::LoweredStep> steps;
@@ -178,7 +181,8 @@ std::vector<ir::LoweredStep> Remaining(const ir::LoweredStep& copy, const std::v
   return steps;
 }
 
-// Which pieces of the copy their producers write themselves from now on.
+// Lets producers write the copy's pieces themselves where that is possible. Returns for every piece
+// whether its producer does.
 std::vector<bool> MoveProducers(ir::StepEditor& editor, const PassContext& context, int c,
                                 Decision& d) {
   const std::vector<CopyPiece> pieces = PiecesOf(editor.step(c));
@@ -197,8 +201,8 @@ std::vector<bool> MoveProducers(ir::StepEditor& editor, const PassContext& conte
   return gone;
 }
 
-// A copy of one part of a buffer: a concatenation whose pieces are neighbours in a larger one. Its
-// readers may read the part where it is.
+// Whether all readers of the copy now read its source instead. Tried for a copy of one part of a
+// buffer, such as a concatenation whose pieces are neighbours in a larger concatenation.
 bool BecomesView(ir::StepEditor& editor, const PassContext& context, int c, Decision& d) {
   const std::vector<CopyPiece> pieces = PiecesOf(editor.step(c));
   if (pieces.size() != 1 || pieces[0].from == pieces[0].to) return false;
@@ -251,9 +255,10 @@ Status EliminateCopy(ir::StepEditor& editor, PassContext& context, int c, std::s
   return OkStatus();
 }
 
-// Backwards, so that a concatenation of concatenations is first moved as a whole into the outer
-// buffer and its own pieces then follow; and so that of concatenations that grow the last one,
-// which holds all pieces, gets them, and the others become parts of it.
+// Walks backwards for two reasons. An inner concatenation is first moved as a whole into the buffer
+// of the outer one, and its own pieces then follow. And of concatenations that each add pieces to
+// the one before (DenseNet), the last one, which holds all pieces, gets them, and the others become
+// parts of it.
 Status EliminateCopies(ir::Lowered& lowered, PassContext& context) {
   ir::StepEditor editor(lowered);
   for (int c = editor.size() - 1; c >= 0; --c) {

@@ -22,7 +22,7 @@ Dims ImageOrder(const Problem& mean) {
   return order;
 }
 
-/// The first two axes; the others have one element, or repeat the same.
+/// The view of the first two axes. The other axes have one element or repeat the same one.
 View FirstTwo(const View& v) {
   return {v.dtype, {v.shape[0], v.shape[1]}, {v.strides[0], v.strides[1]}, v.offset};
 }
@@ -43,7 +43,7 @@ std::optional<View> WeightsOf(const View& b) {
   return View{b.dtype, {b.shape[n], b.shape[k]}, {b.strides[n], b.strides[k]}, b.offset};
 }
 
-/// What a step is made of, or the condition that keeps it from being made.
+/// Builds the excite step, or finds the condition that keeps it from being built.
 class Excitation {
  public:
   Excitation(const ir::StepEditor& editor, const ExcitationSteps& steps)

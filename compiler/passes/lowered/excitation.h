@@ -11,8 +11,8 @@ struct ExcitationSteps {
   int mean = -1, squeeze = -1, excite = -1, scale = -1;
 };
 
-/// The excite step of four steps of these families, each the only one to make what the next reads;
-/// or what about their operands keeps it from existing.
+/// The excite step that replaces the four steps, or the condition on their operands that rules it
+/// out. REQUIRES: the steps have these families, and each alone makes what the next one reads.
 Fusion ExcitationOf(const ir::StepEditor& editor, const ExcitationSteps& steps);
 
 }  // namespace aicf

@@ -11,10 +11,11 @@
 namespace aicf {
 namespace {
 
-// Bytes that the copy engine moves at least, and that strides are multiples of.
+// The copy engine moves at least this many bytes, and strides have to be multiples of it.
 constexpr int64_t kPieceBytes = 16;
 
-// What the product will multiply: choose-storage comes later.
+// The dtype that the product is going to multiply: choose-storage, which runs later, stores f32
+// values in context.storage.
 DType OperandType(DType dtype, const PassContext& context) {
   return dtype == DType::kF32 ? context.storage : dtype;
 }
@@ -24,8 +25,8 @@ int64_t PieceOf(const abi::Problem& p, const PassContext& context) {
   return kPieceBytes / DTypeBytes(OperandType(p.inputs[0].dtype, context));
 }
 
-// Whether the tensor cores multiply the operands as the copy engine brings them. A math mode that
-// is asked for one step alone leaves the steps as they are.
+// Whether the tensor cores multiply the operands as the copy engine brings them. Where tf32 is
+// asked for this convolution alone, and not for the whole program, the convolution stays as it is.
 bool IsTensorProduct(const abi::Problem& p, const PassContext& context) {
   const DType x = OperandType(p.inputs[0].dtype, context);
   return p.inputs[0].dtype == p.inputs[1].dtype &&
@@ -35,7 +36,8 @@ bool IsTensorProduct(const abi::Problem& p, const PassContext& context) {
            context.math == abi::MathMode::kTf32));
 }
 
-// Convolutions with fewer channels than the copy engine moves: the first of many models.
+// Whether the step is a convolution with fewer channels than the copy engine moves at least, as the
+// first convolution of many models is.
 bool HasFewChannels(const ir::LoweredStep& step, const PassContext& context) {
   if (step.problem.family != abi::Family::kConv || !IsTensorProduct(step.problem, context)) {
     return false;
@@ -70,7 +72,7 @@ ir::BufferId AddBuffer(ir::Lowered& lowered, ir::LoweredBuffer buffer) {
 
 // Steps in front of the convolution that convert an input of the graph, one element at a time.
 struct Conversion {
-  std::vector<int> steps;         // in their order; none: the convolution reads what is there
+  std::vector<int> steps;         // in their order; none: the convolution's operand is copied
   ir::BufferId input = 0;         // of the graph
   std::optional<abi::View> read;  // what the convolution multiplies, as a view of that input
 };
@@ -94,9 +96,10 @@ int ConversionOf(const ir::StepEditor& editor, ir::BufferId buffer, int reader) 
   return ReadsCoordinates(step.problem.epilogue) ? -1 : s;
 }
 
-// Conversions that turn zeros into zeros may as well run behind the copy that adds them. There they
-// join the step that stores what the product multiplies, and the input is copied as narrow as it
-// is.
+// The conversions between an input of the graph and the convolution, if together they turn zeros
+// into zeros. They may then run behind the copy that puts zeros around the input. There they join
+// the step that stores what the product multiplies, and the copy moves the input in its own, often
+// narrower, dtype.
 Conversion ConversionBefore(const ir::StepEditor& editor, int conv) {
   Conversion c;
   c.read = editor.step(conv).problem.inputs[0];
@@ -148,7 +151,7 @@ ir::LoweredStep StoreInput(ir::Lowered& lowered, const ir::LoweredStep& conv, ir
   return copy;
 }
 
-// The conversion of what the step before it, on the stored shape, has made.
+// The conversion, on the stored shape, of what `stored`, the step before it, has made.
 ir::LoweredStep ConvertStored(ir::Lowered& lowered, const ir::LoweredStep& conversion,
                               const ir::LoweredStep& stored) {
   ir::LoweredStep step = conversion;
@@ -167,7 +170,8 @@ bool LieAlongSum(DType weights, const PassContext& context) {
   return DTypeBytes(OperandType(weights, context)) > 2;
 }
 
-// The convolution over the stored input: one tap along the last axis, for every window apart.
+// The convolution over the stored input. Along the last axis it has a single tap, whose channels
+// are all taps of a window, and its positions are the windows, f.stride elements apart.
 ir::LoweredStep FoldedConv(ir::Lowered& lowered, const ir::LoweredStep& conv, ir::BufferId stored,
                            const Folded& f, bool along_sum) {
   ir::LoweredStep out = conv;

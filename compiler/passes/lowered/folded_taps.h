@@ -12,17 +12,18 @@ namespace aicf {
 /// with its channels innermost, `channels` of them, and its last axis padded to `width`: the taps
 /// of one window are `length` neighbours in memory, and the windows `stride` elements apart.
 ///
-/// With `rows` above 1, so many neighbours along the axis before it are stored between the two, as
-/// [n, height, width, rows, channels], and are part of a window's line too. Windows are as many
-/// rows apart, so that they all begin with row `shift` of a group of rows, and have `groups` of
-/// them; the image's first row is the first of group `first_group`, padding included.
+/// With `rows` above 1, groups of that many neighbouring rows (the axis before the last) are stored
+/// together, as [n, height, width, rows, channels], where `height` counts groups. A window's line
+/// then holds the taps of all rows of a group. Windows are `rows` rows apart, so that each begins
+/// with row `shift` of a group and spans `groups` groups. The stored groups include the padding,
+/// and the image's first row is the first row of group `first_group`.
 struct Folded {
   int64_t channels = 0, width = 0, length = 0, stride = 0;
   int64_t rows = 1, height = 0, groups = 0, shift = 0, first_group = 0;
 };
 
-/// `piece`: elements of the 16 bytes that the copy engine moves at least. Rows lie beside each
-/// other where that pays.
+/// How the taps of convolution `p` are folded. `piece`: elements of the 16 bytes that the copy
+/// engine moves at least. Rows are stored together where that pays.
 Folded FoldedOf(const abi::Problem& p, int64_t piece);
 
 /// Of an input [n, c, spatial..]: the buffer [n, spatial.., c] with `width` in place of the last

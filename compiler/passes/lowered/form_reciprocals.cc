@@ -18,8 +18,8 @@ float DivisorOf(const Expr& expr, const ExprNode& n) {
   return static_cast<float>(abi::BitsToFloat(expr.nodes[n.args[1]].imm));
 }
 
-// Quotients of f32 by a constant which is a normal number, as its reciprocal is: rounded as a
-// denormal, a factor would be off by much more.
+// Whether the node is a quotient of f32 by a constant that is a normal number and whose reciprocal
+// is one, too. A reciprocal that is rounded to a denormal would be off by much more.
 bool IsCandidate(const Expr& expr, const ExprNode& n) {
   if (n.op != ExprOp::kDiv || n.dtype != DType::kF32) return false;
   if (expr.nodes[n.args[1]].op != ExprOp::kConst) return false;
@@ -27,8 +27,8 @@ bool IsCandidate(const Expr& expr, const ExprNode& n) {
   return std::isnormal(c) && std::isnormal(1 / c);
 }
 
-// How far c * (1 / c) is from 1 where the reciprocal is rounded, in units of 2^-24: a product with
-// it is off by as many units in the last place at most, before it is rounded itself.
+// How far c times its rounded reciprocal is from 1, in units of 2^-24. A product with that
+// reciprocal, before it is rounded itself, is off by at most as many units in the last place.
 double UnitsOff(float c) {
   // The product of two f32 numbers is exact in double, and so is the difference.
   return std::fabs(static_cast<double>(c) * static_cast<double>(1 / c) - 1) * 0x1p24;

@@ -51,7 +51,7 @@ Fusion ReadThrough(const ir::StepEditor& editor, int c, int r, const ir::Lowered
   return out;
 }
 
-// Whether the step copies a value that is there, as a whole, for its readers alone.
+// Whether step `c` is a pure copy that alone makes a temporary, and something reads that.
 bool CanForward(const ir::StepEditor& editor, int c) {
   if (!editor.alive(c) || !IsPureCopy(editor.step(c))) return false;
   const ir::BufferId out = editor.step(c).outputs[0];

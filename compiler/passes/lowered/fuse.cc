@@ -57,11 +57,12 @@ std::string CheckProducer(const ir::StepEditor& editor, const PassContext& conte
   if (buffer.role != schema::Role::kTemp) {
     return StrCat("graph-output: '", buffer.name, "' must exist for the caller");
   }
-  // No register holds what such a store rounds to.
+  // These dtypes are only stored, never computed with. A value that stays in a register would not
+  // be rounded to them.
   if (IsFloat(buffer.dtype) && IsStorageOnly(buffer.dtype)) {
     return StrCat("rounding: '", buffer.name, "' must be rounded to ", DTypeName(buffer.dtype));
   }
-  // A verified program's only writer writes every element.
+  // A buffer with a single writer is whole: in a verified program that step writes every element.
   if (editor.OnlyWriter(p.outputs[0]) != producer) {
     return StrCat("whole: '", buffer.name, "' is written by several steps");
   }

@@ -18,19 +18,20 @@ struct Fusion {
   bool ok() const { return refusal.empty(); }
 };
 
-/// Whether the expression asks where in the domain it is: its step keeps that domain.
+/// Whether the expression reads coordinates of its domain. Its step cannot be moved to another
+/// domain then.
 bool ReadsCoordinates(const abi::Expr& expr);
 
 /// "[Conv_0, Relu_1]".
 std::string NamesOf(const ir::LoweredStep& step);
-/// What a decision about the step is about, as long as the step has no number.
+/// The subject of decisions about the step while steps have no numbers: its source nodes.
 schema::Subject SubjectOf(const ir::LoweredStep& step);
 
 bool IsElementwise(const ir::LoweredStep& step);
-/// Families whose raw result passes through an epilogue (elementwise steps are their own), but for
-/// copies.
+/// Whether the raw result of the step's family passes through an epilogue. False for elementwise
+/// steps, which consist of an expression alone, and for copies.
 bool HasEpilogue(const ir::LoweredStep& step);
-/// Families whose operands pass through a prologue.
+/// Whether the operands of the step's family pass through a prologue.
 bool HasPrologue(const ir::LoweredStep& step);
 
 /// Conditions on the producer's side of every fusion: its buffer is a temporary that it alone
@@ -44,44 +45,47 @@ std::string CheckSingleUse(const ir::StepEditor& editor, int producer, int consu
 /// consumer's expression with every operand that reads the producer's result replaced by the
 /// producer's expression on translated operands. For elementwise consumers and for prologues.
 Fusion InlineProducer(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
-/// The consumer, elementwise, as the end of the producer's epilogue.
+/// Appends the consumer, an elementwise step, to the producer's epilogue.
 Fusion AppendConsumer(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
 
-/// The consumer, elementwise, whose other operands are constants, as another result of the
-/// producer, which keeps its own.
+/// Makes the result of the consumer, an elementwise step whose other operands are constants,
+/// another result of the producer, which keeps its own.
 Fusion AppendResult(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
 
 /// Products that can have two halves and normalise rows (abi::GemmAttrs): gemm, blockgemm.
 bool IsMatrixProduct(const ir::LoweredStep& step);
-/// A product and its consumer, elementwise, which reads the two halves of the result's columns, as
-/// one product of two halves (abi::GemmAttrs).
+/// Makes a product and its consumer, an elementwise step that reads the two halves of the result's
+/// columns, one product of two halves (abi::GemmAttrs).
 Fusion PairedHalves(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
 /// Whether a product's result is read in two windows, so that PairedHalves is what could join the
 /// two.
 bool ReadsInHalves(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
 
-/// A norm by the root mean square and the product that reads its result as A, as one product that
+/// Makes a norm by the root mean square and the product that reads its result as A one product that
 /// normalises rows (abi::GemmAttrs).
 Fusion NormalizedProduct(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
-/// Empty, or why no product can have the norm's epsilon, which abi::AddedReal stores from 0 on.
+/// Empty, or why no product can have the norm's epsilon: it has to be finite, and not negative,
+/// because abi::AddedReal stores numbers from 0 on.
 std::string RefuseEpsilon(const abi::Problem& norm);
-/// Whether rows of A are rows of what a norm makes: both have as many neighbours as long.
+/// Whether the rows of A are the rows that a norm makes: they are as long, their elements are as
+/// far apart, and there are as many of them.
 bool HasSameRows(const abi::View& a, const abi::View& made);
-/// Whether the two are such a norm and such a product.
+/// Whether the two are a norm by the root mean square and a product that reads its result as A.
 bool MultipliesNormalized(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
 
 /// The source nodes of both, each once.
 std::vector<std::string> JoinedSources(const std::vector<std::string>& a,
                                        const std::vector<std::string>& b);
 
-/// The step of the producer's core with the consumer's result in `out`: `problem`, whose operands
-/// end with the core ones, gets the epilogue `results` of `expr` and its operands.
+/// The step with the producer's core operands and the consumer's result. It is `problem` with
+/// `results` of `expr` as its epilogue, the operands of `expr` behind the core ones, and `out` as
+/// the view of its result.
 Fusion FinishEpilogue(const ir::LoweredStep& producer, const ir::LoweredStep& consumer,
                       abi::Problem problem, const abi::View& out, OperandExpr& expr,
                       std::vector<uint16_t> results);
 
-/// All conditions of one kind of fusion, in order; what the passes apply and what the last pass
-/// explains.
+/// Each of these checks all conditions of one kind of fusion, in order. The passes fuse by them,
+/// and the last pass (explain-separate) records by them what kept two steps apart.
 Fusion TryElementwise(const ir::StepEditor& editor, const PassContext& context, int producer,
                       int consumer);
 Fusion TryEpilogue(const ir::StepEditor& editor, const PassContext& context, int producer,
@@ -92,19 +96,20 @@ Fusion TryPrologue(const ir::StepEditor& editor, const PassContext& context, int
 struct PairCosts {
   double one_us = -1, two_us = -1;
 };
-/// `costs`, where given, gets what is known of them.
+/// `costs`, where given, gets the predicted times that are known.
 Fusion TryHalves(const ir::StepEditor& editor, const PassContext& context, int producer,
                  int consumer, PairCosts* costs = nullptr);
 Fusion TryRowNorm(const ir::StepEditor& editor, const PassContext& context, int producer,
                   int consumer, PairCosts* costs = nullptr);
-/// Whether the two are a copy and a step, elementwise, that reads nothing else.
+/// Whether the two are a copy and an elementwise step that reads only what was copied.
 bool ConvertsCopied(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
-/// Such a pair as one copy with an epilogue.
+/// Makes such a pair one copy with an epilogue.
 Fusion TryConversion(const ir::StepEditor& editor, const PassContext& context, int producer,
                      int consumer, PairCosts* costs = nullptr);
-/// Whether the step, elementwise, stores a value as codes of 8 bits.
+/// Whether the step is elementwise and stores a value as codes of 8 bits.
 bool StoresCodes(const ir::LoweredStep& step);
-/// A step and the one that stores its result as codes, which others read as it is.
+/// Joins a step with the one that stores its result as codes, where other steps read the result as
+/// it is: the joined step stores both.
 Fusion TryCodes(const ir::StepEditor& editor, const PassContext& context, int producer,
                 int consumer, PairCosts* costs = nullptr);
 /// "cost: ..." when the device's kernels are predicted to run the two steps faster than the one

@@ -16,8 +16,8 @@ bool IsLarge(const abi::View& operand, const abi::View& result) {
   return ir::DistinctElements(operand) * 4 > abi::ElementsOf(result);
 }
 
-// Whether recomputing costs no more traffic than reading the stored result: at most one operand as
-// large as the result, and no wider.
+// Whether computing the step again in each reader is cheap and costs no more memory traffic than
+// reading the stored result: at most one operand is large, and it is no wider than the result.
 bool IsCheap(const ir::LoweredStep& step) {
   const abi::View& out = step.problem.outputs[0];
   if (abi::Flops(step.problem.epilogue) > kCheapFlops) return false;
@@ -30,8 +30,8 @@ bool IsCheap(const ir::LoweredStep& step) {
   return large <= 1;
 }
 
-// A step whose large operand comes from a base that could take it as its epilogue is worth more
-// there.
+// Whether an operand comes from a base (a step with an epilogue) that makes it for step `s` alone.
+// As part of that base's epilogue, step `s` saves more than it would in its readers.
 bool BelongsToBase(const ir::StepEditor& editor, int s) {
   for (ir::BufferId b : editor.step(s).inputs) {
     const int writer = editor.OnlyWriter(b);
@@ -41,8 +41,8 @@ bool BelongsToBase(const ir::StepEditor& editor, int s) {
 }
 
 // A step that quantises a base's result belongs to that base, which then stores a quarter of the
-// bytes. In one step with what follows, such as the addition of another branch, it might end in the
-// other branch's base and leave wide sums to be stored and read.
+// bytes. If it were first fused with what follows, such as the addition of another branch, it might
+// end up in the other branch's base, and its own base would store wide sums to be read again.
 bool QuantisesBase(const ir::StepEditor& editor, int s) {
   const abi::Problem& p = editor.step(s).problem;
   if (DTypeBytes(p.outputs[0].dtype) > 1 || !BelongsToBase(editor, s)) return false;

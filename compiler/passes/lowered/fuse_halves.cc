@@ -47,12 +47,13 @@ std::optional<std::array<abi::View, 2>> HalvesRead(const ir::LoweredStep& produc
   abi::View shifted = windows[0];
   shifted.offset += apart;
   if (!ir::SameElements(shifted, windows[1])) return std::nullopt;
-  // What pairs the first window with the first half pairs the second ones as well.
+  // One check is enough: what maps the first window to the first half also maps the second window
+  // to the second half.
   if (!ir::Remap(first, windows[0], windows[0])) return std::nullopt;
   return std::array<abi::View, 2>{windows[0], windows[1]};
 }
 
-// The product's own epilogue at a half of its columns.
+// The value of the product's own epilogue at one half of its columns.
 uint16_t LoadHalf(const ir::LoweredStep& producer, int half, OperandExpr& expr) {
   const abi::Problem& p = producer.problem;
   const uint16_t raw = expr.Raw(RawDType(p), half);

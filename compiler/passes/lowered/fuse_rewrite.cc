@@ -18,7 +18,8 @@ std::string CheckLimits(const abi::Expr& expr, int inputs) {
   return "";
 }
 
-// The producer's value where the consumer's operand `read` looks at its result.
+// The producer's expression, evaluated at the elements of its result that view `read` of the
+// consumer shows; nullopt where the producer's operands cannot be viewed so.
 std::optional<uint16_t> InlineAt(const ir::LoweredStep& producer, const abi::View& read,
                                  OperandExpr& out) {
   const abi::Problem& p = producer.problem;
@@ -32,7 +33,8 @@ std::optional<uint16_t> InlineAt(const ir::LoweredStep& producer, const abi::Vie
   return out.builder().Inline(p.epilogue, inputs)[0];
 }
 
-// The expression that an InlineProducer rewrites, its operands, and where they stand.
+// The consumer's expression that InlineProducer rewrites: the epilogue of an elementwise step, else
+// the prologue, or where the step has none, one that only passes the operand on.
 abi::Expr InlinedExpr(const abi::Problem& p) {
   if (p.family == abi::Family::kElementwise) return p.epilogue;
   if (!p.prologue.empty()) return p.prologue;
@@ -120,8 +122,9 @@ Fusion FinishEpilogue(const ir::LoweredStep& producer, const ir::LoweredStep& co
 
 namespace {
 
-// The producer's own results, loaded into `expr`: of an elementwise step every operand, of others
-// those of the epilogue.
+// Puts the producer's expression into `expr` and returns its results. The inputs of the expression
+// are all operands for an elementwise step; for others they are the raw results and the operands of
+// the epilogue.
 std::vector<uint16_t> LoadResults(const ir::LoweredStep& producer, OperandExpr& expr) {
   const abi::Problem& p = producer.problem;
   const bool elementwise = p.family == abi::Family::kElementwise;
@@ -149,7 +152,8 @@ const abi::View* ReadView(const ir::LoweredStep& producer, const ir::LoweredStep
 
 namespace {
 
-// The consumer's result and its place, worked out where the producer makes its own.
+// The consumer's result as a value of the producer's expression, and the view of the consumer's
+// buffer in which it is stored, over the producer's domain.
 struct Appended {
   std::string refusal;
   uint16_t result = 0;

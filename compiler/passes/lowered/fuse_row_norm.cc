@@ -35,7 +35,7 @@ bool IsData(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
-// What GemmAttrs can say of the norm's numbers; else why not.
+// Empty if GemmAttrs can express the norm's epsilon and dtypes, else why not.
 std::string RefuseNumbers(const abi::Problem& norm, const abi::Problem& product) {
   std::string refusal = RefuseEpsilon(norm);
   if (!refusal.empty()) return refusal;
@@ -44,7 +44,8 @@ std::string RefuseNumbers(const abi::Problem& norm, const abi::Problem& product)
     return StrCat("dtype: rows of ", DTypeName(x), " with a gain of ", DTypeName(gain),
                   ", which are not both f32, f16 or bf16");
   }
-  // Blocks have no dtype of their own: there the rows keep the one that they have.
+  // Weights in blocks have no dtype of their own. With them the norm has to read rows of the dtype
+  // that it makes.
   const bool blocks = product.family == abi::Family::kBlockGemm;
   const DType wanted = product.inputs[blocks ? 0 : 1].dtype;
   if (x == wanted) return "";

@@ -19,13 +19,14 @@ namespace {
 
 constexpr std::string_view kGatherRows = "gather-rows";
 constexpr const char* kOneGather = "one gather of rows";
-// Shorter rows than this: reading the index would cost as much as reading the rows.
+// With rows shorter than this, reading the index would cost as much as reading the rows.
 constexpr int64_t kLeastRowBytes = 32;
 constexpr int64_t kMaxElements = int64_t{1} << 24;
-// In all copies of a program together, so that the time that it takes has an end.
+// Elements that are followed in all copies of a program together. The limit bounds the time that
+// the pass takes.
 constexpr int64_t kMaxFollowed = int64_t{1} << 28;
 
-// Copies of which each is all that reads the one before; the first reads one buffer.
+// Copies in a row: each is the only reader of the one before it, and each reads a single buffer.
 struct Chain {
   std::vector<int> copies;
   RowMap map;
@@ -41,7 +42,7 @@ std::optional<ir::BufferId> SourceOf(const ir::StepEditor& editor, int s) {
   return one ? std::optional(step.inputs[0]) : std::nullopt;
 }
 
-// The copy in front of copy `s`, whose only reader that is; -1: none.
+// The copy that makes what copy `s` reads, if `s` is its only reader; -1: none.
 int CopyBefore(const ir::StepEditor& editor, int s) {
   const ir::BufferId b = *SourceOf(editor, s);
   const int before = editor.OnlyWriter(b);
@@ -102,7 +103,7 @@ void FindMap(const ir::StepEditor& editor, const PassContext& context, int64_t& 
                          " bytes that are worth an index");
 }
 
-// Reads buffer `indices`, which holds the map's rows.
+// The gather that replaces the chain. Buffer `indices` holds the map's rows.
 ir::LoweredStep GatherOf(const ir::StepEditor& editor, const Chain& chain, ir::BufferId indices) {
   const ir::LoweredStep& last = editor.step(chain.copies.back());
   ir::LoweredStep step = last;
@@ -135,8 +136,8 @@ std::string NeedsKernel(const abi::Problem& gather, const abi::DeviceSpec& devic
   return LosesKernel(dense, gather, device);
 }
 
-// A single copy costs no more than a gather, unless the step after it becomes the gather's
-// epilogue.
+// Why a chain of a single copy stays a copy; empty if it becomes a gather. One copy costs no more
+// than a gather, unless the step behind it becomes the gather's epilogue.
 std::string CheckSingle(const ir::StepEditor& editor, const PassContext& context,
                         const Chain& chain) {
   const int c = chain.copies[0];
@@ -218,7 +219,7 @@ Status GatherRows(ir::Lowered& lowered, PassContext& context) {
   AICF_ASSIGN_OR_RETURN(const std::vector<Chain> chains,
                         FindChains(ir::StepEditor(lowered), context));
   if (chains.empty()) return OkStatus();
-  // Blocks of one size share their index.
+  // Chains that move the same rows, as blocks of one size in a network do, share one index.
   std::map<std::vector<int32_t>, ir::BufferId> indices;
   for (const Chain& chain : chains) {
     const auto [at, fresh] =

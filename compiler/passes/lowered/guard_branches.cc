@@ -47,7 +47,8 @@ class Analysis {
       for (ir::BufferId b : l_.steps[s].outputs) last_writer_[b] = static_cast<int>(s);
     }
     for (ir::BufferId b : l_.outputs) need_[b] = Guards();
-    // Another trip, or the loop itself, may read what a step leaves in a loop's state.
+    // Carried buffers are always needed: another trip, or the loop itself, may read what a step
+    // leaves in them.
     for (ir::BufferId b = 0; b < l_.buffers.size(); ++b) {
       if (l_.buffers[b].role == schema::Role::kCarried) need_[b] = Guards();
     }
@@ -99,7 +100,7 @@ class Analysis {
   }
 
   const ir::Lowered& l_;
-  std::vector<std::optional<Guards>> need_;  // by buffer; unset: nothing reads it
+  std::vector<std::optional<Guards>> need_;  // by buffer: what all its uses share; unset: no use
   std::vector<int> last_writer_;
 };
 

@@ -13,15 +13,17 @@ using abi::ExprOp;
 using abi::Problem;
 using abi::View;
 
-// Stand for the buffers of moments and of those of parts, and for constants, which the program gets
-// when nothing can fail any more.
+// Placeholders for buffers that are added to the program only when nothing can fail any more: the
+// moments of rows, the moments of parts of rows, and constants.
 constexpr ir::BufferId kMoments = ~ir::BufferId{0}, kParts = kMoments - 1, kLater = kParts - 1;
 
-// Columns of a part: as many neighbours as the kernels that store their moments have at once.
+// Columns of a part: as many neighbouring results as the kernels that store moments of parts have
+// at once.
 constexpr int64_t kPartColumns = 64;
 
-// The first number of the moments of parts for every result of a product. In their buffer a
-// number's rows lie next to each other: neighbouring threads have rows.
+// A view of the moments of parts, shaped like the product's result `made`, in which every element
+// shows the first number of its row. In their buffer a number's rows lie next to each other,
+// because neighbouring threads have neighbouring rows.
 View RowsOfParts(const View& made) {
   Dims rows = made.shape;
   const int last = rows.rank() - 1;
@@ -32,7 +34,8 @@ View RowsOfParts(const View& made) {
   return view;
 }
 
-// All numbers of the rows of such a view, of which the buffer has as many as `made`.
+// The view that shows all `numbers` numbers of each row of such a view. The buffer has as many rows
+// as `made`, so that the numbers of a row are that far apart.
 View PartsOf(View rows, int64_t numbers, const View& made) {
   const int last = rows.shape.rank() - 1;
   rows.shape[last] = numbers;
@@ -47,8 +50,8 @@ bool IsAlongLastAxis(const View& v) {
   return true;
 }
 
-// A vector along the output's columns, as long as they are; the one that begins after `which`
-// others.
+// An operand with one element for each column of `out`, the same for all rows. It is vector number
+// `which` of those that lie one after the other in a buffer.
 View ColumnsOf(const View& out, int which) {
   View v = out;
   const int last = v.shape.rank() - 1;
@@ -119,7 +122,8 @@ void NormMoments::FormProducer(int at) {
   formed_producer_ = std::move(producer);
 }
 
-// The moments of parts as core operand 2 of a product that reads what the norm does.
+// Makes the moments of parts, if a producer stores them, core operand 2 of a product that reads
+// what the norm reads.
 std::string NormMoments::AddParts(ir::LoweredStep& step) const {
   if (!formed_producer_) return "";
   Problem& p = step.problem;
@@ -233,8 +237,9 @@ View NormMoments::MomentView(int which) const {
   return view;
 }
 
-// The end of the norm in front of a product's epilogue. New extras come before its own ones: of
-// each sum what the mean is multiplied with and, where the norm shifts, what is added.
+// Puts the end of the norm in front of a product's epilogue. New extra operands come before the
+// product's own: for each sum (a product of halves has two) the vector that the mean is multiplied
+// with and, where the norm has a shift, the vector that is added.
 std::string NormMoments::AddEpilogue(ir::LoweredStep& step) const {
   Problem& p = step.problem;
   const int sums = abi::SumInputs(p), of_sum = affine_.shift >= 0 ? 2 : 1, raws = sums + 2;
@@ -245,7 +250,8 @@ std::string NormMoments::AddEpilogue(ir::LoweredStep& step) const {
   std::vector<View> views;
   for (int s = 0; s < sums; ++s) {
     const int first = raws + s * of_sum;
-    // One after the other: the order of nodes is not the C++ compiler's to choose.
+    // Each node is made by a statement of its own, so that the C++ compiler does not choose their
+    // order.
     const uint16_t own = input(s), weight = input(first);
     const uint16_t centred = b.Fma(mean, weight, own);
     values.push_back(of_sum > 1 ? b.Fma(centred, scale, input(first + 1))
@@ -302,8 +308,8 @@ std::string NormMoments::FormProducts() {
   return "";
 }
 
-// The norm's value where operand `read` of another step looks at it; nullopt where the operands
-// that it is made of cannot be followed.
+// The norm's value, computed from the moments, at the elements that view `read` of another step
+// shows; nullopt where the norm's operands cannot be viewed so.
 std::optional<uint16_t> NormMoments::ValueAt(const View& read, OperandExpr& expr) const {
   const Problem& p = norm_.problem;
   const auto load = [&](ir::BufferId buffer, const View& to) -> std::optional<uint16_t> {
@@ -354,8 +360,8 @@ std::string NormMoments::FormOther(int at) {
 }
 
 std::string NormMoments::CheckCosts() {
-  // A norm between products begins while the one before it ends, and its rows are in the cache: 1.3
-  // us were measured on an H100 where 1.6 are predicted.
+  // A norm between products begins while the product before it ends, and its rows are in the cache:
+  // 1.3 us were measured on an H100 where 1.6 are predicted.
   constexpr double kOverlapUs = 0.32;
   std::string refusal;
   const auto norm_us = PredictedUs(norm_.problem, context_.device, &refusal);

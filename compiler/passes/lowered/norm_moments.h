@@ -27,16 +27,16 @@ class NormMoments {
   /// `norm` is a position in the editor. REQUIRES: IsLayerNorm(editor.step(norm)).
   NormMoments(const ir::StepEditor& editor, const PassContext& context, int norm);
 
-  /// Empty, or the condition that keeps the norm a step, as "name: sentence". Called once. Cost:
-  /// that of a pass over the weights of its readers, where nothing else stands in the way.
+  /// Empty, or the condition that keeps the norm a step, as "name: sentence". Called once only.
+  /// Cost: one pass over the weights of the norm's readers, if all other conditions hold.
   std::string Check();
 
   /// The product that stores the moments of parts of the rows, or -1.
   int producer() const { return formed_producer_ ? formed_producer_->at : -1; }
   const std::vector<int>& products() const { return products_; }
   const std::vector<int>& others() const { return others_; }
-  /// Predicted times of the readers as they would be, and of the norm and its readers as they are,
-  /// both with the producer where it stores something.
+  /// Predicted times of the readers in their new form (one_us), and of the norm and its readers as
+  /// they are (two_us). Where the producer stores moments of parts, both include the producer.
   PairCosts costs() const { return costs_; }
 
   /// Puts the readers in their new form and erases the norm, in the editor that was looked at.
@@ -55,8 +55,9 @@ class NormMoments {
   std::string CheckProduct(int reader) const;
   /// The product that makes the rows and could store moments of their parts, or -1.
   int FindProducer() const;
-  /// The new forms, without constants, and their costs; with the moments that `producer` stores,
-  /// where there is one.
+  /// Makes the new forms of all readers, still without their constants, and compares costs. Where
+  /// `producer` is not -1, products compute mean and scale of a row from the moments of parts that
+  /// it stores. Empty, or the condition that failed.
   std::string Form(int producer);
   void FormProducer(int at);
   std::string AddParts(ir::LoweredStep& step) const;

@@ -1,5 +1,5 @@
-/// Passes on ir::Lowered, in the order in which pass_list.def runs them. Each is one file here and
-/// one golden test in tests/passes/.
+/// Passes on ir::Lowered. compiler/passes/pass_list.def says in which order they run, some of them
+/// twice. Each is one file here and one golden test in tests/passes/.
 #pragma once
 
 #include "base/status.h"
@@ -14,8 +14,8 @@ Status ChooseMath(ir::Lowered& lowered, PassContext& context);
 Status QuantizeProducts(ir::Lowered& lowered, PassContext& context);
 /// Attention that no kernel but the reference takes becomes a product, a softmax and a product.
 Status SplitAttention(ir::Lowered& lowered, PassContext& context);
-/// Half-precision convolutions of few channels read the taps of their last axis as channels, and
-/// where they have many windows those of neighbouring rows, too.
+/// Convolutions of few channels that tensor cores multiply (of 16 bits or tf32) read the taps of
+/// their last axis as channels, and where they have many windows those of neighbouring rows, too.
 Status FoldTaps(ir::Lowered& lowered, PassContext& context);
 /// Convolutions of one position become matrix products.
 Status ConvToGemm(ir::Lowered& lowered, PassContext& context);
@@ -65,6 +65,8 @@ Status BlocksToGemm(ir::Lowered& lowered, PassContext& context);
 Status DecodeBlocks(ir::Lowered& lowered, PassContext& context);
 /// A norm by the root mean square that few rows pass through becomes part of the product after it.
 Status NormIntoProduct(ir::Lowered& lowered, PassContext& context);
+/// A norm of layers disappears as a step where the products that read it can finish it in their
+/// epilogues (norm_moments.h).
 Status MomentsInProduct(ir::Lowered& lowered, PassContext& context);
 /// Codes of a value that others read as it is become another result of the step that makes it.
 Status QuantizeInProducer(ir::Lowered& lowered, PassContext& context);

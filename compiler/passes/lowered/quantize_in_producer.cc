@@ -28,7 +28,8 @@ void RecordCodes(PassContext& context, const ir::LoweredStep& producer,
   context.Record(std::move(d));
 }
 
-// The step takes the producer's place, where nothing but constants is sure to be there.
+// The joined step takes the producer's place. Of the consumer's other operands, only constants are
+// sure to be there at that point.
 std::string CheckOperands(const ir::StepEditor& editor, int producer, int consumer) {
   const ir::BufferId value = editor.step(producer).outputs[0];
   for (const ir::BufferId b : editor.step(consumer).inputs) {
@@ -42,7 +43,8 @@ std::string CheckOperands(const ir::StepEditor& editor, int producer, int consum
   return "";
 }
 
-// Whether the step is nothing but a store in float8, of what attention may have as its own result.
+// Whether all that the step does is to store its operand in float8, which attention can do with its
+// own result.
 bool StoresFloat8(const ir::LoweredStep& step) {
   const abi::Problem& p = step.problem;
   if (p.outputs[0].dtype != DType::kF8E4M3FN || step.inputs.size() != 1) return false;

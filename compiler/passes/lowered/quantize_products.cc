@@ -67,8 +67,10 @@ class CodesRewriter {
         {StrCat(b.name, " as ", DTypeName(dtype)), dtype, b.shape, schema::Role::kTemp, {}});
   }
 
-  // The view through which one step writes the whole value: reading it in the same order lets the
-  // codes become that step's epilogue. Of a value in parts, and of an input, the buffer as it lies.
+  // The view through which the value is read to be stored as codes. Where one step writes the whole
+  // value, it is the view of that step's result: read in the same order, the codes can become that
+  // step's epilogue. For a value that is written in parts, and for an input, it is the dense
+  // buffer. Sets *maker to the last step that writes the value, if there is one.
   abi::View WholeView(const std::vector<ir::LoweredStep>& steps, ir::BufferId value,
                       const ir::LoweredStep** maker) const {
     int writers = 0;

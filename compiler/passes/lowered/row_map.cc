@@ -42,8 +42,9 @@ ElementMap Compose(const ElementMap& first, const ElementMap& second) {
 
 std::optional<RowMap> RowsOf(const ElementMap& map, int64_t source_count, int64_t least) {
   const auto count = static_cast<int64_t>(map.size());
-  // Rows divide both buffers, and begin wherever a run of neighbours does: there in the result, and
-  // at the element of the source that it shows.
+  // Both buffers consist of whole rows. Wherever a run of neighbouring elements begins, a row has
+  // to begin, too: at that element of the result, and at the element of the source that it shows.
+  // So the row's length divides all of these numbers.
   int64_t row = std::gcd(count, source_count);
   for (int64_t i = 0; i < count && row >= least; ++i) {
     const int64_t from = map[static_cast<size_t>(i)];

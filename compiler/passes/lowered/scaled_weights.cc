@@ -6,7 +6,7 @@
 namespace aicf {
 namespace {
 
-// One of the batch, [K, N].
+// The first matrix of the batch, [K, N].
 abi::View MatrixOf(const abi::View& view) {
   const int k = view.shape.rank() - 2;
   return {view.dtype,

@@ -9,7 +9,7 @@
 
 namespace aicf {
 
-/// The elements along a constant's last axis, for the first of all others.
+/// The elements of the view along its last axis, at index 0 of all other axes.
 std::vector<double> LastAxisOf(const ir::LoweredBuffer& constant, const abi::View& view);
 
 class ScaledWeights {
@@ -24,7 +24,7 @@ class ScaledWeights {
 
   /// Empty, or why the weights cannot be stored with their gain.
   const std::string& refusal() const { return refusal_; }
-  /// gain[k] * W[k, n], where W is, in its dtype.
+  /// gain[k] * W[k, n], in the places and in the dtype of W[k, n].
   ir::LoweredBuffer weights() const { return weights_; }
   /// The sums over k of what is stored, f32 [N].
   ir::LoweredBuffer sums() const { return sums_; }

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::string_view kSplitAttention = "split-attention";
 
-// Kernels of the family on the device but for the reference: the first that takes the step, or why
-// the last, which asks least of the device, does not.
+// The first kernel of the family on this device, other than the reference, that takes the step. If
+// none does, `refusal` says why the last one, which asks least of the device, does not.
 struct Taker {
   std::string_view kernel;
   std::string refusal;

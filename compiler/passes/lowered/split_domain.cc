@@ -17,7 +17,8 @@ bool Reshaped(std::vector<abi::View>& views, const Dims& from, const Dims& to) {
   return true;
 }
 
-// Axes that stand at the end of both shapes and are normalised keep their place from the end.
+// Keeps the normalised axes at their place from the end. False unless they are the last axes of
+// `from` and have the same extents in `to`.
 bool MoveAxes(abi::NormalizeAttrs& attrs, const Dims& from, const Dims& to) {
   const int count = attrs.axes.rank();
   if (count > to.rank()) return false;

@@ -11,10 +11,11 @@
 namespace aicf {
 namespace {
 
-// Neighbours of fewer elements are read together whatever the order.
+// Along an axis of fewer elements, neighbours are read together whatever the order of the axes.
 constexpr int64_t kFewNeighbours = 8;
 
-// The axis whose neighbours are neighbours in memory, of those that move; -1 where none does.
+// The axis whose neighbours are closest in memory, among the axes along which the view moves in
+// memory at all; -1 where there is none.
 int InnerAxis(const abi::View& v) {
   int inner = -1;
   for (int d = 0; d < v.shape.rank(); ++d) {
@@ -44,15 +45,16 @@ struct Read {
   size_t step, operand;
 };
 
-// A value that is read across, and the whole of it channels-last.
+// A row-major value that is read across (ReadsAcross), viewed as it is (`from`) and as its copy
+// with channels innermost (`to`), and the reads that are to use the copy.
 struct Turned {
   ir::BufferId buffer = 0;
   abi::View from, to;
   std::vector<Read> reads;
 };
 
-// Who names each buffer, found in one walk over the steps. Copies that are added change nothing of
-// it for the buffers that are still to be looked at.
+// The steps that use a buffer, found in one walk over the steps. Adding a copy of one buffer does
+// not change the uses of the buffers that are looked at after it.
 struct BufferUses {
   std::vector<Read> reads;
   int writes = 0;
@@ -76,7 +78,7 @@ std::vector<BufferUses> UsesOf(const ir::Lowered& lowered) {
   return uses;
 }
 
-// Reads of the buffer that are across now, and would not be of a copy.
+// The reads of the buffer that are across now and would not be if they read the copy.
 std::vector<Read> AcrossReads(const ir::Lowered& lowered, const BufferUses& uses, const Turned& t) {
   std::vector<Read> reads;
   for (const auto& [s, k] : uses.reads) {
@@ -113,7 +115,8 @@ std::optional<Turned> TurnedOf(const ir::Lowered& lowered, const BufferUses& use
   return t;
 }
 
-// The buffer's elements in the other order, by a step in front of the first that reads them.
+// A step that copies the buffer's elements into the other order. It has to stand in front of the
+// first step of `t.reads`.
 ir::LoweredStep CopyOf(ir::Lowered& lowered, const Turned& t) {
   const ir::LoweredBuffer& row_major = lowered.buffers[t.buffer];
   ir::LoweredBuffer buffer = InWholePixels(row_major, row_major.shape);
@@ -139,7 +142,7 @@ void RecordTurned(PassContext& context, const ir::Lowered& lowered, const Turned
   context.Record(std::move(d));
 }
 
-// The copy, which its readers name from now on.
+// Makes the copy and lets all of `t.reads` read it.
 ir::LoweredStep Store(ir::Lowered& lowered, const Turned& t) {
   ir::LoweredStep copy = CopyOf(lowered, t);
   for (const Read& read : t.reads) {
@@ -156,7 +159,7 @@ struct PlacedCopy {
   ir::LoweredStep step;
 };
 
-// Of several in front of one step the earlier one stands first.
+// Several copies in front of the same step keep the order in which they were made.
 void InsertCopies(std::vector<PlacedCopy> copies, ir::Lowered& lowered) {
   std::ranges::stable_sort(copies, {}, &PlacedCopy::before);
   std::vector<ir::LoweredStep> steps;

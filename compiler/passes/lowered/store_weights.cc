@@ -49,7 +49,7 @@ void Record(PassContext& context, const ir::LoweredStep& step, const std::string
 
 }  // namespace
 
-// CPU kernels pack weights themselves.
+// For GPUs alone: CPU kernels pack their weights themselves.
 Status StoreWeights(ir::Lowered& lowered, PassContext& context) {
   if (context.device.backend != abi::Backend::kCuda) return OkStatus();
   std::map<std::pair<ir::BufferId, std::vector<int64_t>>, ir::BufferId>

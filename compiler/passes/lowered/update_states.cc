@@ -9,7 +9,8 @@ void Remove(std::vector<ir::BufferId>& list, ir::BufferId id) {
   list.erase(std::ranges::find(list, id));
 }
 
-// Outputs move up where one before them left the list.
+// Removes an output from the list. The outputs behind it move up by one, and `extents`, which names
+// outputs by their place in the list, follows.
 void RemoveOutput(ir::Lowered& lowered, ir::BufferId id) {
   const auto at =
       static_cast<uint32_t>(std::ranges::find(lowered.outputs, id) - lowered.outputs.begin());

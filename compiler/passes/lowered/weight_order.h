@@ -18,12 +18,13 @@ struct WeightOrder {
   std::vector<Alternative> alternatives;
 };
 
-/// A convolution's: output channels innermost; or input channels innermost where the step
-/// multiplies tf32 or operands of 8 bits and a kernel for that takes no other order
-/// (cuda.conv.hopper), and where it sums many products of 16 bits and that kernel's tiles of 96 or
-/// 160 columns divide the output channels. A matrix product's: k innermost in the same cases
-/// (cuda.gemm.hopper), otherwise nothing: they stay as they are. REQUIRES: `problem` is a
-/// convolution or a product whose input 1 are dense weights, of the dtypes that the step will have.
+/// The weights of a convolution get their output channels innermost, or their input channels in two
+/// cases: where the step multiplies tf32 or operands of 8 bits, for which a kernel
+/// (cuda.conv.hopper) takes no other order; and where it sums many products of 16 bits and that
+/// kernel's tiles of 96 or 160 columns divide the output channels. The weights of a matrix product
+/// have k innermost in the same two cases (cuda.gemm.hopper); otherwise the result is nullopt, and
+/// they stay as they are. REQUIRES: `problem` is a convolution or a product whose input 1 is dense
+/// weights, and has the dtypes that the step will have.
 std::optional<WeightOrder> ChooseWeightOrder(const abi::Problem& problem,
                                              const abi::DeviceSpec& device);
 

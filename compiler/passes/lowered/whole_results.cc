@@ -28,8 +28,8 @@ void RecordSplit(PassContext& context, const ir::LoweredStep& step, const std::s
   context.Record(std::move(d));
 }
 
-// Why the step should not store its result as it does; empty: it should, or is no convolution of
-// one image in one result.
+// Why the step should not store its result in the order that it has; empty where it should, or
+// where the step is not a convolution with one result.
 std::string Refusal(const ir::LoweredStep& step, const PassContext& context) {
   const abi::Problem& p = step.problem;
   if (p.family != abi::Family::kConv || p.outputs.size() != 1) return "";

@@ -55,8 +55,9 @@ class LaunchChooser {
  private:
   static constexpr int64_t kNone = -1;
 
-  // Microseconds in which the step reads what its kernel can read ahead of the wait: constant
-  // weights. A successor that waits beside it takes nothing from that, as memory is the limit.
+  // Microseconds in which the step reads what its kernel can read before it waits, that is,
+  // constant weights. A successor that already waits on the device does not slow this down, because
+  // memory is the limit.
   static double ReadingUs(const schema::Step& step, const abi::DeviceSpec& device) {
     const abi::KernelInfo& kernel = *abi::FindKernel(step.kernel);
     if (kernel.reads_ahead == nullptr) return 0;
@@ -69,9 +70,10 @@ class LaunchChooser {
     return bytes / device.bytes_per_us;
   }
 
-  // What the step's kernel is predicted to take as it is best cut, by this build alone: neither the
-  // times of a cache nor the corrections that follow from them count; -1 for what has no
-  // prediction.
+  // The predicted time of the step's kernel with its best parameters; -1 where there is no
+  // prediction. Only this build's own predictions count, with its built-in corrections. Times from
+  // a timing cache, and corrections fitted to them, do not: they are measured with operands in no
+  // cache and are longer, so that nothing would be launched early (kShortStepUs).
   static double PredictedUs(const schema::Step& step, const PassContext& context) {
     double best = -1;
     for (const abi::Candidate& c :
@@ -84,7 +86,8 @@ class LaunchChooser {
     return best;
   }
 
-  // Of the steps whose time is predicted, without the time in which they read weights.
+  // The mean predicted time of the steps that have one, without the time in which they read
+  // weights.
   static double MeanCost(const schema::Program& program, const PassContext& context) {
     double sum = 0;
     int known = 0;
@@ -113,7 +116,8 @@ class LaunchChooser {
     }
   }
 
-  // A preference that cannot be honoured.
+  // Reports a preference of the policy that cannot be honoured: as an error where the policy is
+  // strict, else as a warning.
   Status CheckPreference(std::optional<bool> preferred, const std::string& refusal,
                          const std::string& subject) const {
     if (!preferred.value_or(false) || refusal.empty()) return OkStatus();

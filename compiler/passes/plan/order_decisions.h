@@ -17,14 +17,14 @@ inline constexpr const char* kOneStream =
 bool SkipsOrRepeats(const schema::Program& program);
 /// Whether the step runs a cuda.* kernel, whose launch is known.
 bool IsOwnKernel(const schema::Step& step);
-/// Microseconds of each step as its "kernel" decision has them: measured, else predicted; -1: none.
+/// Microseconds of each step from its "kernel" decision: measured, else predicted; -1: unknown.
 std::vector<double> StepCosts(const schema::Program& program, const PassContext& context);
 /// "16.9 us": three digits are more than a prediction has.
 std::string TimeText(double us);
 /// A decision about a step without choice and reason.
 Decision OrderDecision(const schema::Program& program, size_t step, DecisionKind kind,
                        std::string_view pass, const PassContext& context);
-/// nullptr: none.
+/// The wish for this decision; nullptr: none.
 const Wish* FindWish(const PassContext& context, const Decision& decision, int occurrence);
 
 }  // namespace aicf

@@ -45,8 +45,9 @@ class Search {
     run.blocks = std::max(run.blocks, steps_[s].blocks);
   }
 
-  // From `first` on, as long as no step needs one of [others, first) and all launches fit, up to a
-  // step that could begin a run of its own once this one is long enough.
+  // The run that begins with step `first`. It goes on as long as no step needs one of [others,
+  // first) and all launches fit. Once it is long enough, it ends before a step that needs nothing
+  // of it and so could begin a run of its own.
   Stretch From(uint32_t first, uint32_t others, int64_t room) const {
     Stretch run{first, first, 0, 0, 0};
     while (run.end < steps_.size() && run.end - first < kLongestRun) {
@@ -75,7 +76,7 @@ class Search {
     return best;
   }
 
-  // More runs after the two, where there is still room.
+  // Adds further runs after the first two, as long as there is room for them.
   void AddFurther(SideRuns& group) const {
     while (group.starts.size() < rules_.streams) {
       int64_t taken = 0;

@@ -26,8 +26,8 @@ struct SideRules {
   int64_t room = 0;      ///< blocks that the largest launches of all runs have together, at most
   uint32_t streams = 1;  ///< runs of a group, at most
   double cost_us = 0;    ///< each run after the first one saves more
-  /// One of the first two runs has a step that takes so long. Shorter ones are mostly their start,
-  /// and kernels of several streams start no faster one after the other than those of one.
+  /// One of the first two runs has to have a step that takes this long. Shorter steps spend most of
+  /// their time starting, and kernels on several streams start no faster than kernels on one.
   double long_us = 0;
 };
 

@@ -45,7 +45,8 @@ class Collector {
   void Add(const Access& fresh, std::vector<uint32_t>& needed) {
     if (p_.buffers[fresh.buffer].role == schema::Role::kConstant) return;
     const uint32_t root = roots_[fresh.buffer];
-    // What many steps read they need not look through.
+    // A read needs only the writes before it, so that the many readers of one buffer are not
+    // compared with each other.
     AddOverlapping(writes_[root], fresh, needed);
     if (fresh.write) AddOverlapping(reads_[root], fresh, needed);
     (fresh.write ? writes_ : reads_)[root].push_back(fresh);

@@ -8,9 +8,10 @@
 
 namespace aicf {
 
-/// By step, ascending: the earlier steps that access an element that it accesses, one of the two
-/// writing it. Memory that is to be shared counts where buffers are in place of each other already.
-/// REQUIRES: `program` has one entry point; alias chains end.
+/// For each step, ascending: the earlier steps that access an element that it accesses, where at
+/// least one of the two writes it. Buffers count as sharing memory only where one is already
+/// recorded as being in place of the other. REQUIRES: `program` has one entry point; alias chains
+/// end.
 std::vector<std::vector<uint32_t>> NeedsOf(const schema::Program& program);
 
 }  // namespace aicf

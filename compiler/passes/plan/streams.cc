@@ -102,7 +102,8 @@ class StreamChooser {
     }
   }
 
-  // Latest first, so that a wait covers what came before it on its stream.
+  // Adds the waits that are missing. Looks at the latest needed step first, because a wait for it
+  // also covers everything before it on its stream.
   void AddWaits() {
     const size_t n = p_.steps.size();
     uint32_t streams = 1;
@@ -134,7 +135,7 @@ class StreamChooser {
   schema::Program& p_;
   PassContext& context_;
   std::vector<std::vector<uint32_t>> needs_;  // by step
-  std::vector<std::vector<uint32_t>> edges_;  // by step: what else it comes after, around groups
+  std::vector<std::vector<uint32_t>> edges_;  // by step: more to wait for, around groups of runs
   std::vector<std::string> reasons_;          // by step; empty: in no group
   bool one_stream_ = false;
 };

@@ -19,28 +19,29 @@ namespace aicf {
 Status ChooseStreams(schema::Program& program, PassContext& context);
 
 /// Sets Step::programmatic wherever the verifier allows it (schema/verify.h, rule 3), in an entry
-/// point of short steps: see kShortStepUs. Records one "launch" decision per step with the condition
-/// that failed. REQUIRES: streams are chosen.
+/// point of short steps: see kShortStepUs. Records one "launch" decision per step with the
+/// condition that failed. REQUIRES: streams are chosen.
 /// Errors: kUnsupported for a wish that is refused; kBadArtifact when loops do not nest.
 Status ChooseLaunches(schema::Program& program, PassContext& context);
 
 /// Up to this mean predicted time of an entry point's steps, launch included, programmatic launches
-/// make it faster; beyond it, the blocks that wait already beside a long step cost more than the
-/// launch that is saved. From 13 models on an H200 (bench/results/h200_launches.md), and of their
-/// predictions: measured one by one with operands in no cache, as tuning does, the same steps take
-/// longer, and tuned plans would launch nothing early. The time in which steps read weights does
-/// not count, where kernels read these ahead: a decode step of a language model gained 6 % from
-/// programmatic launches (bench/results/h200_language.md).
+/// make it faster. Beyond it, blocks that already wait beside a long step cost more than the launch
+/// that is saved. The limit is from 13 models on an H200 (bench/results/h200_launches.md). It
+/// holds for predicted times: measured one by one with operands in no cache, as tuning does, the
+/// same steps take longer, so that tuned plans would launch nothing early. The time in which steps
+/// read weights does not count where kernels read these ahead: a decode step of a language model
+/// gained 6 % from programmatic launches (bench/results/h200_language.md).
 inline constexpr double kShortStepUs = 5.6;
 
 /// A fork and its join in a captured graph, in microseconds: two edges across streams, and two
 /// launches that cannot be programmatic. An estimate on the safe side.
 inline constexpr double kForkJoinUs = 3.0;
 
-/// Beside a step of at least this predicted time, launch included, others may run. Seven steps that
-/// begin a token of a language model, each predicted to take 3 to 4 us, take 1.1 us each one after
-/// the other; on four streams they took as long and cost five edges: 404 us a token instead of 398
-/// (SmolLM2-135M on an H100, bench/results/h200_language.md).
+/// Steps may run beside others only where one of them has at least this predicted time, launch
+/// included. The seven steps that begin a token of a language model are each predicted to take 3 to
+/// 4 us, and take 1.1 us each when they run one after the other. On four streams they took as long
+/// and cost five edges: 404 us a token instead of 398 (SmolLM2-135M on an H100,
+/// bench/results/h200_language.md).
 inline constexpr double kLongStepUs = 5.0;
 
 }  // namespace aicf

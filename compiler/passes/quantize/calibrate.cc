@@ -13,12 +13,13 @@ namespace aicf {
 namespace quantize {
 namespace {
 
-// The effect of a product alone is measured on so many samples at most, and on fewer, but on one,
-// where that takes more operations. Where nothing has to be given back, effects decide nothing, and
-// one sample shows their size.
+// The effect of a product alone is measured on at most kEffectSamples samples, and on fewer, but at
+// least one, where these would take more than kEffectFlops operations. If no product has to become
+// f32 again, effects decide nothing, and one sample is enough to show their size.
 constexpr size_t kEffectSamples = 32;
 constexpr double kEffectFlops = 2e12;
-// What may be spent on products that were given back and perhaps need not have been.
+// Operations that may be spent on trying again those products that became f32 and perhaps need not
+// have.
 constexpr double kRetryFlops = 1e12;
 
 using Outputs = std::vector<ir::Tensor>;
@@ -80,11 +81,12 @@ class Calibrator {
     });
   }
 
-  // Steps of whole numbers are as wide for small channels as for large ones; those of float8 are in
-  // proportion to what they round.
+  // Codes that are whole numbers have steps of one width, which is too coarse for channels of small
+  // values. The steps of float8 are in proportion to the value, so its channels need no factors.
   bool EqualizesChannels() const { return request_.precision == DType::kI8; }
 
-  // Every sample twice: channels first, whose factors change what is observed then.
+  // Runs every sample twice: first for the magnitudes of channels, from which their factors follow,
+  // then for the ranges of values, which these factors change.
   Status Observe() {
     std::map<ir::BufferId, std::vector<double>> largest;
     for (const ir::BufferId b : products_.values) {
@@ -141,8 +143,8 @@ class Calibrator {
     return products_.RulesOf(b, request_.precision).channels;
   }
 
-  // By channel of a value: the largest magnitude of the weights of all its products. Empty for
-  // depthwise ones.
+  // By channel of a value: the largest magnitude of the weights that its products multiply it by.
+  // Empty where all of them are depthwise.
   std::vector<double> WeightsOf(ir::BufferId b) const {
     std::vector<double> largest;
     if (products_.IsDepthwise(b)) return largest;
@@ -172,7 +174,9 @@ class Calibrator {
     return lowered_.steps[static_cast<size_t>(step)].inputs[0];
   }
 
-  // The rounded weights of every product, and its value's code.
+  // Prepares the rounded weights of every product and the code of its value, and finds the products
+  // that are quantised at first: all whose value is finite and that the device's kernels take as
+  // codes.
   void Prepare() {
     for (const int s : products_.steps) {
       const ir::LoweredStep& step = lowered_.steps[static_cast<size_t>(s)];
@@ -198,7 +202,7 @@ class Calibrator {
     return RefuseOnDevice(step.problem, after, device_).empty();
   }
 
-  // The product of what the codes stand for, in f32.
+  // Runs the product in f32 on what the codes of its operands stand for.
   bool RunRounded(int s) {
     Rounded& rounded = rounded_.at(s);
     const std::span<const float> from = runner_.floats(ValueOf(s));
@@ -210,7 +214,8 @@ class Calibrator {
 
   bool IsTooLarge() const { return out_.error > request_.max_error; }
 
-  // Each product's effect takes the steps from it on, with loops all of them.
+  // Operations that it takes to measure each product's effect on one sample: those of the steps
+  // from the product on, or, in a program with loops, of all steps.
   double FlopsOfEffects() const {
     std::vector<double> from(lowered_.steps.size() + 1, 0);
     for (size_t s = lowered_.steps.size(); s-- > 0;) {
@@ -229,8 +234,9 @@ class Calibrator {
     return static_cast<size_t>(std::clamp(affordable, 1.0, most));
   }
 
-  // From the last product to the first, so that what comes before a product is still that of the
-  // f32 program.
+  // Goes from the last product to the first. Without loops, each run starts at its product and
+  // overwrites only what comes after, so that the values before the next product to be measured are
+  // still those of the f32 program. With loops, every run starts from the sample again.
   Status MeasureEffects() {
     if (out_.products.empty()) return OkStatus();
     const size_t count = EffectSamples();
@@ -270,9 +276,9 @@ class Calibrator {
     return abi::FlopCount(lowered_.steps[static_cast<size_t>(p.step)].problem);
   }
 
-  // Products become f32 in the order of what their errors, whose squares add up, cost for each
-  // operation that 8 bits save. How many have to is looked for by halves: with all of them f32
-  // there is no error.
+  // Lets products become f32 until the error is small enough. The first are those with the largest
+  // squared effect (squares of errors add up) for each operation that 8 bits save. How many have to
+  // is found by bisection: with all of them in f32 there is no error.
   Status GiveBack() {
     std::vector<CalibratedProduct*> order;
     for (CalibratedProduct& p : out_.products) {
@@ -302,8 +308,9 @@ class Calibrator {
     if (!wide) quantised_.insert(p.step);
   }
 
-  // Errors of single products do not say what those of several come to. Each that was given back is
-  // tried once more beside the others, those with the most operations first.
+  // The errors of single products do not tell what the error of several together is. So each
+  // product that became f32 is tried in 8 bits once more, beside all others, those with the most
+  // operations first.
   Status Retry(std::vector<CalibratedProduct*> wide) {
     double all = 0;
     for (const ir::LoweredStep& step : lowered_.steps) all += abi::FlopCount(step.problem);

@@ -36,10 +36,10 @@ Result<RangeMethod> ParseRangeMethod(std::string_view name);
 struct CalibratedValue {
   ir::BufferId buffer = 0;
   std::string name;  ///< the buffer's
-  /// By channel: a quarter of it is the exponent by which its elements are scaled up before they
-  /// are looked at (equalize.h); empty: none are.
+  /// By channel: four times the exponent of the power of two by which its elements are scaled up
+  /// before their range is observed (equalize.h). Empty: they are not scaled.
   std::vector<uint8_t> channels;
-  double low = 0, high = 0;  ///< least and greatest element; at most 0, and at least 0
+  double low = 0, high = 0;  ///< least and greatest element, where 0 counts as one
   std::array<double, kRangeMethods> limits = {};  ///< by method: the largest magnitude with a code
   std::string infinite;  ///< the sample on which an element is no finite number, if any
 

@@ -41,7 +41,7 @@ float Rounded(float value, const ValueCode& code, float inverse) {
 
 double LargestCode(DType dtype) { return dtype == DType::kF8E4M3FN ? 448 : 127; }
 
-// The reciprocal, which is what steps multiply by, has to be a float, too.
+// The reciprocal, which is what steps multiply by, has to be a normal float, too.
 float ScaleFor(double limit, double largest) {
   const auto scale = static_cast<float>(limit / largest);
   return std::isnormal(scale) && std::isnormal(1 / scale) ? scale : 1;
@@ -49,8 +49,9 @@ float ScaleFor(double limit, double largest) {
 
 namespace {
 
-// Float8 has exponents of its own. Where they reach from the largest magnitude to what is a 128th
-// of it at most, and with digits left, values are their own codes, and nobody has to multiply.
+// Float8 numbers have exponents of their own. Where these reach from the largest magnitude down to
+// a 128th of it or less, with digits left, the scale is 1: values are their own codes, and no step
+// has to multiply.
 constexpr double kLeastUnscaled = 0.25;
 
 float Float8Scale(double limit) {

@@ -15,7 +15,8 @@ struct ValueCode {
   DType dtype = DType::kI8;  ///< kI8, kU8 or kF8E4M3FN
   float scale = 1;           ///< above 0
   int zero = 0;              ///< kU8 only
-  /// A channel's code stands for that times its factor; none: 1 for all elements.
+  /// Where there are factors, a code of a channel stands for the number above times the channel's
+  /// factor.
   Channels channels = {};
   std::vector<float> factors = {};
 
@@ -42,12 +43,12 @@ ValueCode CodeOf(const CalibratedValue& value, RangeMethod method, const CodeRul
 /// "u8, scale 0.0123, zero point 3, minmax": the choice of a decision.
 std::string CodeText(const ValueCode& code, RangeMethod method);
 
-/// What elements of each channel are multiplied by to be codes; one number where channels have no
-/// factors.
+/// What the elements of each channel are multiplied by before they are rounded to codes; a single
+/// number where channels have no factors.
 std::vector<float> Inverses(const ValueCode& code);
 
-/// Every element rounded to the value of its code, times the factor that the weights take: what the
-/// quantised program multiplies.
+/// Rounds every element to (c - zero) * scale of its code c. That leaves out the factor of its
+/// channel, which the weights take, and so is what the quantised program multiplies.
 void RoundToCodes(const ValueCode& code, std::span<const float> from, std::span<float> to);
 
 }  // namespace aicf::quantize

@@ -1,10 +1,10 @@
 /// Channels of a value brought to one range before they get codes of one scale.
 ///
-/// Where a product sums x_c w_c over channels c, it may as well sum (x_c / f_c) (w_c f_c): whoever
-/// stores codes of x multiplies each channel by a number of its own instead of one for all, and the
-/// weights take the rest before they are quantised. Depthwise convolutions, whose weights have a
-/// scale by channel anyway, lose nothing by it; others share out the difference (SmoothQuant, with
-/// one half).
+/// Where a product sums x_c w_c over channels c, it may as well sum (x_c / f_c) (w_c f_c). The step
+/// that stores codes of x then multiplies each channel by a number of its own instead of one for
+/// all, and the weights take the factors before they are quantised. Depthwise convolutions lose
+/// nothing by that, because their weights have a scale for each channel anyway. In other products
+/// values and weights share the difference (SmoothQuant, with one half).
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct Channels {
   friend bool operator==(const Channels&, const Channels&) = default;
 };
 
-/// The largest magnitude of every channel; finite elements count. `largest` has `extent` elements,
-/// and keeps what it holds where that is larger.
+/// Raises each channel's number in `largest` to the largest magnitude of the channel's finite
+/// elements, where that is larger. REQUIRES: `largest` has `extent` elements.
 void AddLargest(const Channels& channels, std::span<const float> elements,
                 std::vector<double>& largest);
 

@@ -15,7 +15,8 @@ bool IsNonNegativeConst(const ExprNode& n) {
   return n.dtype == DType::kBool || static_cast<int64_t>(n.imm) >= 0;
 }
 
-// By node, from those of its operands. `inputs` says it of the expression's inputs.
+// By node: whether its value is never negative, as far as that follows from its operands. `inputs`
+// says so of the expression's inputs.
 std::vector<bool> OfNodes(const Expr& expr, const std::vector<bool>& inputs) {
   std::vector<bool> known(expr.nodes.size(), false);
   for (size_t i = 0; i < known.size(); ++i) {
@@ -39,7 +40,8 @@ std::vector<bool> OfNodes(const Expr& expr, const std::vector<bool>& inputs) {
         known[i] = arg(0) && arg(1);
         break;
       case ExprOp::kDiv: {
-        // A quotient by -0 is negative.
+        // A divisor that is known not to be negative may still be -0, and a quotient by -0 is
+        // negative. So only constants other than 0 will do.
         const ExprNode& by = expr.nodes[n.args[1]];
         known[i] = arg(0) && arg(1) && by.op == ExprOp::kConst && abi::BitsToFloat(by.imm) != 0;
         break;
@@ -84,7 +86,7 @@ class Prover {
       const ir::LoweredBuffer& buffer = lowered.buffers[b];
       known_[b] = IsUnsigned(buffer.dtype) || IsNonNegative(buffer.constant);
     }
-    // A buffer that steps write is what all of them write.
+    // A buffer that several steps write counts only if none of them may write a negative number.
     std::vector<bool> written(known_.size(), false);
     for (const ir::LoweredStep& step : lowered.steps) {
       for (size_t r = 0; r < step.outputs.size(); ++r) {
@@ -94,7 +96,8 @@ class Prover {
         known_[b] = Result(step, r) && (first || known_[b]);
       }
     }
-    // Loops: what a later step says about a buffer was not known to the earlier ones.
+    // In a loop, a step may read what a later step writes, which was not known yet when this walk
+    // came by. So nothing is claimed of a program with loops.
     if (!lowered.loops.empty()) known_.assign(known_.size(), false);
   }
 

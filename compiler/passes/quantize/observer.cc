@@ -8,7 +8,7 @@ namespace aicf::quantize {
 namespace {
 
 constexpr size_t kBins = 2048;
-// The entropy method looks at every range of so many bins more.
+// The entropy method tries ranges of which each has this many bins more than the one before.
 constexpr size_t kStep = 8;
 // Elements that the percentile method lets saturate: one in so many.
 constexpr int64_t kSaturated = 10000;
@@ -31,7 +31,8 @@ double Divergence(const std::vector<int64_t>& bins, size_t kept, size_t levels, 
       const int64_t here = bins[i] + (i + 1 == kept ? beyond : 0);
       if (here == 0) continue;
       const double p = static_cast<double>(here) / static_cast<double>(total);
-      // A bin that holds saturated elements alone has no code that says so.
+      // No code describes a bin that holds nothing but saturated elements: it is taken as half an
+      // element.
       const double q = filled == 0 ? 0.5 / static_cast<double>(total)
                                    : static_cast<double>(sum) / static_cast<double>(filled) /
                                          static_cast<double>(total - beyond);
@@ -59,7 +60,8 @@ void Observer::Add(std::span<const float> elements) {
   }
 }
 
-// Bins are powers of two wide, so that two of them are one of the next width, whatever came first.
+// Makes the bins reach up to `magnitude`. Their width is always a power of two, so that two bins
+// make one of the next width, whatever elements came first.
 void Observer::Reach(double magnitude) {
   if (width_ == 0) {
     bins_.assign(kBins, 0);
@@ -86,7 +88,8 @@ double Observer::Percentile() const {
 
 double Observer::Entropy(int levels) const {
   const auto wanted = static_cast<size_t>(levels);
-  // What is all but zero would outweigh everything else, and loses nothing where it becomes zero.
+  // The first bin holds elements that are almost zero. They would outweigh all others, and lose
+  // nothing if they become zero, so they count no more than the elements of the second bin.
   std::vector<int64_t> bins = bins_;
   bins[0] = std::min(bins[0], bins[1]);
   int64_t total = 0;

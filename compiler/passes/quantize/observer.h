@@ -11,8 +11,8 @@
 namespace aicf::quantize {
 
 /// Keeps a histogram of magnitudes whose bins get twice as wide whenever an element lies beyond the
-/// last one, so that one pass over the samples is enough. Zeros are counted but are in no bin:
-/// every code has one.
+/// last one, so that one pass over the samples is enough. Zeros are counted but are in no bin,
+/// since there is a code for zero in any case.
 class Observer {
  public:
   void Add(std::span<const float> elements);

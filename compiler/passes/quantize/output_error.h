@@ -11,7 +11,7 @@ class OutputError {
  public:
   /// Adds a sample's outputs. Elements whose expected value is no finite number are left out.
   void Add(const std::vector<ir::Tensor>& expected, const std::vector<ir::Tensor>& found);
-  /// As Calibrate says (calibrate.h); 1e30 at most.
+  /// The relative error as Calibrate defines it (calibrate.h), at most 1e30.
   double Relative() const;
 
  private:

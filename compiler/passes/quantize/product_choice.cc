@@ -126,7 +126,8 @@ void ProductChoice::AddProduct(int s) {
   products_.push_back(std::move(p));
 }
 
-// What it would become, unless its value or the device's kernels say no.
+// Fills in what the product becomes when it is quantised, or refuses it on account of its value or
+// of the device's kernels.
 void ProductChoice::Build(const ir::LoweredStep& step, ProductAnswer& p) const {
   const ValueAnswer& value = ValueOf(step.inputs[0]);
   if (!value.wide.empty()) {

@@ -17,7 +17,7 @@ struct Answer {
   Decision decision;                ///< its subject; choice and reason follow
   int occurrence = 0;               ///< among decisions of this identity
   std::string wide;                 ///< why it stays f32; empty: 8 bits
-  Reason reason = Reason::kPolicy;  ///< beside `wide`
+  Reason reason = Reason::kPolicy;  ///< the decision's reason where it stays f32
   bool refused = false;             ///< nobody can wish for 8 bits
 };
 
@@ -34,7 +34,7 @@ struct ValueAnswer : Answer {
 struct ProductAnswer : Answer {
   int step = 0;
   std::string note;          ///< what else is to be known about it
-  QuantizedWeights weights;  ///< these three where it is not refused
+  QuantizedWeights weights;  ///< this, `after` and `extras` are set where it is not refused
   abi::Problem after;
   std::vector<ir::Tensor> extras;
 };

@@ -48,7 +48,7 @@ std::string RefuseForm(const abi::Problem& p) {
   return "";
 }
 
-// Steps that write the buffer; -1 for `last` where there is none.
+// The steps that write a buffer, ascending. last() is -1 where there is none.
 struct Writers {
   std::vector<int> steps;
   int last() const { return steps.empty() ? -1 : steps.back(); }
@@ -64,7 +64,8 @@ Writers WritersOf(const ir::Lowered& lowered, ir::BufferId b) {
   return writers;
 }
 
-// The step that stores the codes runs once, after the value is complete and wherever it is made.
+// Why no step can store the codes of the value that product `s` reads; empty if one can. That step
+// has to run once, after the value is complete, and whenever the value is made.
 std::string RefuseMaker(const ir::Lowered& lowered, int s, ir::BufferId value) {
   const Writers writers = WritersOf(lowered, value);
   if (writers.last() > s) return "whole: it reads a part of a value that is written in parts";
@@ -129,7 +130,8 @@ Products::Products(const ir::Lowered& lowered)
 
 namespace {
 
-// Where operand 0 has the channels that its product sums over; extent 0: no one stride says so.
+// Where the channels that the product sums over lie in the buffer of operand 0; extent 0 where no
+// single stride expresses that.
 Channels ChannelsOf(const abi::Problem& p, int64_t elements) {
   const abi::View& x = p.inputs[0];
   const int axis = p.family == Family::kGemm ? x.shape.rank() - 1 : 1;

@@ -18,11 +18,11 @@ bool IsFloatProduct(const ir::LoweredStep& step);
 /// Empty, or "rule: why" the product stays as it is, whatever the samples and the target are.
 std::string RefuseProduct(const ir::Lowered& lowered, int step);
 
-/// Whether the product can take a zero point of operand 0 off its sums: no padding, whose elements
-/// are zeros, and one matrix for all batches.
+/// Whether the product can take a zero point of operand 0 off its sums. It must have no padding,
+/// because padded elements are zeros and not zero points, and one matrix for all batches.
 bool TakesZeroPoint(const abi::Problem& problem);
 
-/// The steps that are no refused products, by the buffer of operand 0.
+/// The products of a program that may multiply codes, and what may be assumed of their operand 0.
 struct Products {
   explicit Products(const ir::Lowered& lowered);
 
@@ -41,14 +41,16 @@ struct Products {
   std::vector<std::optional<Channels>> channels_;  ///< by buffer
 };
 
-/// The product of operand 0 as codes and operand 1 as `weights`: its sums times the scales, then
-/// what its epilogue was. Constants of one element per output channel become its last operands,
-/// whose data `extras` gets.
+/// The product with operand 0 as codes and operand 1 as `weights`. Its new epilogue takes off the
+/// zero point, multiplies the sums by the scales, and then does what the old epilogue did.
+/// Constants with one element per output channel become its last operands; their data are appended
+/// to `extras`.
 abi::Problem QuantizedProblem(const abi::Problem& problem, const ValueCode& code,
                               const QuantizedWeights& weights, std::vector<ir::Tensor>* extras);
 
 /// Empty, or "capability: why" none of the device's kernels takes the product of codes, although
-/// one takes the product as it was. A CPU takes float8 by the reference kernel.
+/// one takes the product as it was. On a CPU float8 is never refused, because the reference kernel
+/// takes it.
 std::string RefuseOnDevice(const abi::Problem& before, const abi::Problem& after,
                            const abi::DeviceSpec& device);
 

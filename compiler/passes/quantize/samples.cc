@@ -18,7 +18,8 @@ bool Holds(const ir::Tensor& t, DType dtype) {
                                 !IsFloat(t.dtype()) && DTypeBytes(t.dtype()) == DTypeBytes(dtype));
 }
 
-// How many of the input's tensors the sample's holds, one after the other; 0: it does not fit.
+// How many tensors of the input's shape `expected` a sample's tensor of shape `found` holds, one
+// after the other along its first axis; 0: it does not fit.
 int64_t PiecesOf(const Dims& found, const Dims& expected) {
   if (found == expected) return 1;
   if (expected.rank() == 0 || found.rank() != expected.rank() || expected[0] == 0) return 0;

@@ -1,6 +1,6 @@
-/// Executes a lowered program step by step, as often as somebody asks, on kernels that every
-/// machine has and that give the same bits on each, whatever the number of threads: many times as
-/// fast as the reference kernels.
+/// Executes a lowered program step by step, any number of times. It uses kernels that every machine
+/// has and that give the same bits on each of them, whatever the number of threads. They are many
+/// times as fast as the reference kernels.
 #pragma once
 
 #include <functional>
@@ -50,7 +50,7 @@ class StepRunner {
   /// Runs one step, with other buffers as operands 0 and 1 where they are not nullptr; operand 1
   /// then has been packed by Pack.
   void RunStep(int step, const void* value = nullptr, const void* weights = nullptr);
-  /// Another constant for operand 1 of a step, as its kernel takes it.
+  /// Packs another constant for operand 1 of a step as the step's kernel takes it, for RunStep.
   AlignedBytes Pack(int step, const ir::Tensor& weights) const;
 
   std::byte* data(ir::BufferId b) { return memory_[b].data(); }

@@ -14,7 +14,8 @@ bool HaveSameWeights(const ir::Tensor& a, const ir::Tensor& b) {
          std::ranges::equal(a.bytes(), b.bytes());
 }
 
-// How many channels there are counts; where they lie in a buffer follows from its shape.
+// Of the channels, only their number has to agree: where they lie in a buffer follows from its
+// shape.
 bool HaveSameRules(const Products& a, ir::BufferId x, const Products& b, ir::BufferId y) {
   const CodeRules p = a.RulesOf(x, DType::kI8), q = b.RulesOf(y, DType::kI8);
   return p.never_negative == q.never_negative && p.takes_zero == q.takes_zero &&

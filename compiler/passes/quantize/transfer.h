@@ -1,5 +1,5 @@
-/// What samples said of one program, said of another that has the same products: a model made for
-/// one row of a batch and for many of them, or for two lengths of a sequence.
+/// Transfers what samples said of one program to another program with the same products: the same
+/// model made for one row of a batch and for many of them, or for two lengths of a sequence.
 #pragma once
 
 #include "compiler/passes/quantize/calibration.h"
@@ -7,8 +7,9 @@
 
 namespace aicf::quantize {
 
-/// Whether the k-th product that may multiply codes has the same weights in both programs and reads
-/// the same one of the values, and the same may be assumed of these.
+/// Whether both programs have the same products that may multiply codes: for every k, the k-th ones
+/// have the same weights and read the same one of the values (by its number), and the same may be
+/// assumed of the values.
 /// Cost: one comparison of the weights.
 bool HaveSameProducts(const ir::Lowered& one, const ir::Lowered& other);
 

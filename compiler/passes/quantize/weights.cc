@@ -12,7 +12,8 @@ namespace {
 
 using abi::Family;
 
-// Channels of the output and of operand 0 that an element of the weights connects.
+// The output channel and the channel of operand 0 that an element of the weights connects; -1: the
+// product does not read the element.
 struct Roles {
   int64_t output = -1, input = -1;
   friend bool operator==(const Roles&, const Roles&) = default;
@@ -26,7 +27,7 @@ Roles RolesAt(const abi::Problem& p, const Dims& at) {
   return {at[0] / (w[0] / a.group) * w[1] + at[1], at[0]};
 }
 
-// The weights, once where batches repeat them.
+// The view of the weights with every matrix only once, where batches repeat it.
 abi::View WithoutBatches(const abi::Problem& p) {
   abi::View view = p.inputs[1];
   for (int d = 0; p.family == Family::kGemm && d < view.shape.rank() - 2; ++d) {

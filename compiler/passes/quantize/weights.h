@@ -31,13 +31,14 @@ bool HasOwnChannels(const abi::Problem& problem);
 /// REQUIRES: HasOwnChannels.
 std::vector<double> LargestByInput(const abi::Problem& problem, const ir::Tensor& weights);
 
-/// Operand 1 of a gemm or a conv, an f32 constant with finite elements. `to`: kI8 or kF8E4M3FN.
-/// `factors`: by input channel, what the weights are multiplied by first; may be empty, and is
-/// without HasOwnChannels. Cost: a few passes over the elements.
+/// Quantises operand 1 of a gemm or a conv, an f32 constant with finite elements. `to`: kI8 or
+/// kF8E4M3FN. `factors`: by input channel, what the weights are multiplied by first; empty:
+/// nothing. REQUIRES: `factors` is empty unless HasOwnChannels.
+/// Cost: a few passes over the elements.
 QuantizedWeights QuantizeWeights(const abi::Problem& problem, const ir::Tensor& weights, DType to,
                                  const std::vector<float>& factors);
 
-/// The same constant in f32: what the codes stand for.
+/// The numbers that the codes stand for, as an f32 constant.
 ir::Tensor RoundedWeights(const abi::Problem& problem, const QuantizedWeights& weights);
 
 }  // namespace aicf::quantize

@@ -14,7 +14,8 @@ DType RoundedTo(const ExprNode& n) {
   return n.op == ExprOp::kRoundBF16 ? DType::kBF16 : DType::kF32;
 }
 
-// Operators that round their operand to what it was rounded to before it came.
+// Drops operators that round an operand to the dtype in which it is stored: it has been rounded to
+// that already.
 bool DropOfOperands(abi::Problem& p) {
   bool dropped = false;
   for (ExprNode& n : p.epilogue.nodes) {

@@ -1,5 +1,5 @@
-/// The 16-bit operands of products whose values are stored in f32 (inputs of the model, sensitive
-/// values) or are constants: copies, made once per operand.
+/// 16-bit copies of operands, for products that multiply 16-bit numbers while the values are stored
+/// in f32 (inputs of the model, sensitive values) or are constants. Each is made once per operand.
 #pragma once
 
 #include <map>
@@ -16,14 +16,15 @@ class NarrowOperands {
   NarrowOperands(ir::Lowered& lowered, PassContext& context)
       : lowered_(lowered), context_(context) {}
 
-  /// Gives operand `k` of the step, a product, a 16-bit copy of its f32 value; its view follows. A
-  /// step that makes the copy, where there is one, is appended to `before`.
+  /// Lets operand `k` of the step, a product, read a 16-bit copy of its f32 value, and adapts its
+  /// view. If a new step has to make the copy, it is appended to `before`.
   void Give(ir::LoweredStep& step, size_t k, std::vector<ir::LoweredStep>& before);
 
  private:
   void GiveConstant(ir::LoweredStep& step, size_t k);
   void GiveComputed(ir::LoweredStep& step, size_t k, std::vector<ir::LoweredStep>& before);
-  /// A step that stores the operand's elements in 16 bits; `narrow` reads them as the operand does.
+  /// A step that stores the operand's elements in 16 bits. Sets *narrow to the view through which
+  /// they are read as the operand reads them, without its repeats.
   ir::LoweredStep CopyOf(const ir::LoweredStep& step, size_t k, abi::View* narrow);
   ir::LoweredStep CopyOfWhole(const ir::LoweredStep& step, size_t k, abi::View* narrow);
   ir::LoweredStep CopyStep(const ir::LoweredStep& step, size_t k, const abi::View& from,

@@ -19,7 +19,8 @@ float Widened(uint16_t bits, DType narrow) {
   return narrow == DType::kF16 ? F16ToF32(bits) : BF16ToF32(bits);
 }
 
-// Four times the relative error (root of the mean square) of numbers in the normal range.
+// The largest relative error (root of the mean square) that is accepted: four times that of numbers
+// in the normal range.
 double MostError(DType narrow) { return narrow == DType::kF16 ? 8e-4 : 6.5e-3; }
 
 std::string Short(double value) {

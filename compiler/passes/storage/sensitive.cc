@@ -35,7 +35,7 @@ bool HasWideRange(const Expr& expr, const ExprNode& n) {
   }
 }
 
-// The operator that makes a result, behind those that keep its size.
+// The operator that makes a result. Operators behind it that keep the magnitude are skipped.
 const ExprNode* MakerOf(const Expr& expr, uint16_t result) {
   const ExprNode* n = &expr.nodes[result];
   while (n->op == ExprOp::kNeg || n->op == ExprOp::kAbs || n->op == ExprOp::kCast) {
@@ -44,8 +44,8 @@ const ExprNode* MakerOf(const Expr& expr, uint16_t result) {
   return n;
 }
 
-// As abi::IsDiscontinuous, but for comparisons by order, signs and casts between floats: a leaky
-// ReLU compares, and what it selects has no jump.
+// As abi::IsDiscontinuous, except that comparisons by order, signs and casts between floats do not
+// count: a leaky ReLU compares, and what it selects has no jump.
 bool JumpsAt(const ExprNode& n) {
   switch (n.op) {
     case ExprOp::kSign:
@@ -70,7 +70,8 @@ bool IsPeriodic(const ExprNode& n) {
   return n.op == ExprOp::kSin || n.op == ExprOp::kCos || n.op == ExprOp::kTan;
 }
 
-// Where angles are of any size, what matters of them is the rest after whole turns.
+// Whether the expression takes angles. Of an angle of any size, only the rest after whole turns
+// matters.
 bool TakesAngles(const Expr& expr) { return std::ranges::any_of(expr.nodes, IsPeriodic); }
 
 bool HasJumps(const Expr& expr) { return std::ranges::any_of(expr.nodes, JumpsAt); }

@@ -65,7 +65,7 @@ abi::Problem StorageChoice::Retyped(int s) const {
   for (size_t r = 0; r < p.outputs.size(); ++r) {
     if (IsNarrow(step.outputs[r])) p.outputs[r].dtype = narrow();
   }
-  // Products of codes have the mode that whoever quantised them gave them.
+  // Products of float8 codes keep the mode that they were given when they were quantised.
   if (FormsProducts(p.family) && !IsStorageOnly(p.inputs[0].dtype)) {
     const abi::MathMode usual = multiplies ? MathOfStorage(narrow()) : context_.math;
     p.math = ModeFor(p.family, NamedMath(context_, step).value_or(usual), p.inputs[0].dtype,
@@ -100,7 +100,7 @@ bool StorageChoice::IsMoved(ir::BufferId b) const {
   return false;
 }
 
-// In the order of the steps that write or read them first.
+// Lists the values in the order of the steps that write or read them first.
 void StorageChoice::FindValues() {
   for (const ir::LoweredStep& step : lowered_.steps) {
     const int multiplied = MultipliedOperands(step.problem);
@@ -228,7 +228,8 @@ void StorageChoice::FindProducts() {
   }
 }
 
-// What keeps operands wide whatever kernels there are.
+// Keeps the product in f32 where its math mode or one of its operands demands that, whatever
+// kernels there are.
 void StorageChoice::ApplyProductRules(Product& product) const {
   const ir::LoweredStep& step = lowered_.steps[static_cast<size_t>(product.step)];
   const std::optional<abi::MathMode> named = NamedMath(context_, step);

@@ -17,12 +17,12 @@ struct Question {
   int occurrence = 0;             ///< among decisions of this identity
   bool wished = false;            ///< a wish wants 16 bits, whatever the rules say
   std::string wide;               ///< why it stays f32; empty: 16 bits
-  Reason reason = Reason::kRule;  ///< beside `wide`
+  Reason reason = Reason::kRule;  ///< the decision's reason where it stays f32
   bool refused = false;           ///< nobody can wish for 16 bits: a step or a kernel needs f32
 };
 
-/// A value that might be stored in 16 bits: a temporary, or a constant that is read otherwise than
-/// as an operand of a product and is large, or moved together with other values. Small constants
+/// A value that might be stored in 16 bits: a temporary, or a constant that is not only an operand
+/// of products and that is either large or moved together with other values. Small constants
 /// (biases, scales) stay exact without a decision.
 struct Value : Question {
   ir::BufferId buffer = 0;
@@ -53,7 +53,7 @@ class StorageChoice {
   void FindValues();
   void AddValue(ir::BufferId b);
   bool IsEligible(ir::BufferId b) const;
-  /// Whether a step moves it, together with others, without computing.
+  /// Whether some step moves the value together with others without computing anything.
   bool IsMoved(ir::BufferId b) const;
   void ApplyWish(Question& question) const;
   void ApplyRules();
@@ -69,8 +69,9 @@ class StorageChoice {
   bool SettleTied(int step);
 
   bool IsF32(ir::BufferId b) const { return lowered_.buffers[b].dtype == DType::kF32; }
-  /// Keeps the buffer's value f32, where it is a value that might be stored in 16 bits. True when
-  /// that is news. `refused`: as in Value.
+  /// Keeps the buffer's value f32, where it is a value that might be stored in 16 bits. Returns
+  /// whether that changed its answer. `refused`: as in Question; if false, a value that a wish
+  /// wants in 16 bits is left alone.
   bool KeepWide(ir::BufferId b, const std::string& why, bool refused);
 
   const ir::Lowered& lowered_;

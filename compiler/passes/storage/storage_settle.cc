@@ -16,7 +16,7 @@ bool StorageChoice::Settle(int s) {
   return changed;
 }
 
-// Operands of a product in f32 are stored in f32.
+// If a product multiplies in f32, its operands are stored in f32.
 bool StorageChoice::SettleProduct(int s) {
   const ir::LoweredStep& step = lowered_.steps[static_cast<size_t>(s)];
   const int product = product_of_[static_cast<size_t>(s)];
@@ -31,7 +31,7 @@ bool StorageChoice::SettleProduct(int s) {
   return changed;
 }
 
-// What a step moves without computing has one dtype.
+// All values that a step moves without computing have one dtype: if one of them is f32, all are.
 bool StorageChoice::SettleTied(int s) {
   const ir::LoweredStep& step = lowered_.steps[static_cast<size_t>(s)];
   const Tied tied = TiedValues(step.problem);
@@ -51,8 +51,8 @@ bool StorageChoice::SettleTied(int s) {
   return changed;
 }
 
-// A step keeps the kernels that were written for it: first a product's operands stay f32, then
-// everything that it reads and writes.
+// Keeps a step from losing the kernels that were written for it. First a product goes on
+// multiplying f32; if that is not enough, everything that the step reads and writes stays f32.
 bool StorageChoice::SettleKernel(int s) {
   const ir::LoweredStep& step = lowered_.steps[static_cast<size_t>(s)];
   const std::string lost = LosesKernel(step.problem, Retyped(s), context_.device);

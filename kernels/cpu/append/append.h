@@ -1,5 +1,5 @@
-/// The variants of the append family: rows of keys and values into a cache in pages, queries and
-/// keys turned by their positions.
+/// The variants of the append family, which stores rows of keys and values in a cache of pages and
+/// turns queries and keys by their positions (RoPE).
 #pragma once
 
 #include "kernels/abi/kernel.h"
@@ -8,7 +8,7 @@ namespace aicf::cpu {
 
 void AppendRef(const abi::ArgBlock& args);
 
-/// Heads whose elements are next to each other, one after the other.
+/// Takes heads whose elements are contiguous and handles them one at a time.
 namespace baseline {
 void AppendHeads(const abi::ArgBlock& args);
 }

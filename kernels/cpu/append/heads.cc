@@ -36,7 +36,7 @@ class Appender {
   }
 
  private:
-  /// What a cache in another buffer was before.
+  /// Copies the old cache to the output unless both are the same buffer.
   void CopyOther(int input, int output) const {
     const abi::TensorArg &from = Input(args_, input), &to = Output(args_, output);
     if (ElementsFrom(from) == ElementsFrom(to)) return;
@@ -81,7 +81,8 @@ class Appender {
     loop_(h);
   }
 
-  /// False where the row is left out.
+  /// Sets slot[0] and slot[1] to the page and the row that the new row goes to; false where that
+  /// place is outside the cache, so that the row is left out.
   bool SlotAt(const int64_t* position, int64_t* slot) const {
     const abi::TensorArg& places = Input(args_, abi::kAppendPlaces);
     const abi::TensorArg& cache = Input(args_, abi::kAppendKeys);

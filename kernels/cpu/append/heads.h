@@ -7,16 +7,16 @@
 
 namespace aicf::cpu {
 
-/// Elements of the largest head that they take.
+/// Most elements of a head that the vector appends take.
 inline constexpr int64_t kMostHead = 1024;
 
-/// Neighbouring elements; `to` takes the same number.
+/// One head to be appended: `count` contiguous elements at `from` and at `to`.
 struct AppendedHead {
   const void* from = nullptr;
   void* to = nullptr;
   DType from_dtype = DType::kF32, to_dtype = DType::kF32;  ///< f32, f16 or bf16
   int64_t count = 0;
-  int64_t pairs = 0;  ///< that turn; 0: the head is only moved
+  int64_t pairs = 0;  ///< pairs of elements that turn; 0: the head is only moved
   const float *cosine = nullptr, *sine = nullptr;
 };
 

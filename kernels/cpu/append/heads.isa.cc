@@ -7,7 +7,7 @@
 AICF_ISA_BEGIN
 namespace {
 
-// The head as floats: where it is, or in `room`.
+// The head's elements as floats: in place if they are f32, otherwise converted into `room`.
 const float* Widened(const AppendedHead& h, float* room) {
   const auto* halves = static_cast<const uint16_t*>(h.from);
   if (h.from_dtype == DType::kF32) return static_cast<const float*>(h.from);

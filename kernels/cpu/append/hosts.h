@@ -9,7 +9,7 @@
 
 namespace aicf::cpu::append_hosts {
 
-/// In place, all but the new rows stays as it is.
+/// A cache may be updated in place: all of it but the new rows stays as it is.
 struct AppendHost : CpuHostBase {
   static bool InPlace(const abi::Problem& p, int input) {
     const auto k = static_cast<size_t>(input);

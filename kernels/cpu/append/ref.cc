@@ -7,7 +7,7 @@
 namespace aicf::cpu {
 namespace {
 
-/// One element of a head: its value, turned where it has a partner.
+/// The value of the element of a head at `at`, turned together with its partner where it has one.
 double TurnedAt(const abi::ArgBlock& args, const abi::TensorArg& x, const int64_t* at) {
   const int64_t pairs = args.problem->as<abi::AppendAttrs>().pairs;
   const double own = LoadAt(x, at).f;
@@ -25,7 +25,7 @@ void StoreDouble(const abi::TensorArg& to, const int64_t* at, double value) {
   StoreAt(to, at, ScalarFromDouble(value, DType::kF32));
 }
 
-/// A cache that is another buffer afterwards begins as what it was.
+/// Copies the old cache to the output unless both are the same buffer.
 void CopyCache(const abi::ArgBlock& args, int input, int output) {
   const abi::TensorArg &from = Input(args, input), &to = Output(args, output);
   const int64_t first[kMaxRank] = {};
@@ -35,7 +35,8 @@ void CopyCache(const abi::ArgBlock& args, int input, int output) {
   });
 }
 
-/// Where the row of element `at` goes; false: nowhere.
+/// The element of the cache that element `at` of a new row goes to; false where the row's place is
+/// outside the cache, so that the row is left out.
 bool SlotOf(const abi::ArgBlock& args, const int64_t* at, int64_t* slot) {
   const abi::TensorArg &places = Input(args, abi::kAppendPlaces),
                        &keys = Input(args, abi::kAppendKeys);

@@ -16,7 +16,8 @@ struct Slots {
   std::atomic<int64_t> next{0};
 };
 
-// Each slot takes tiles until none is left. Which slot a tile runs in changes no result.
+// Each slot (a thread with its own scratch memory) takes tiles until none is left. Which slot a
+// tile runs in does not affect its result.
 void RunSlot(void* context, int64_t slot) {
   auto& s = *static_cast<Slots*>(context);
   float* const scratch = s.workspace + slot * s.run->parts.total;
@@ -37,7 +38,8 @@ FlashTileFn TileFunction() {
 void PlaceFlashTile(const FlashRun& run, int64_t item, FlashPlace* place) {
   const FlashTiling& t = run.tiling;
   const abi::AttentionShape& s = run.shape;
-  // Causal rows see more keys the later they are: the long tiles come first.
+  // Tiles are numbered from the last rows to the first: causal rows see more keys the later they
+  // are, and starting with the long tiles balances the threads.
   const int64_t first = (t.tiles - 1 - item % t.tiles) * t.tile_rows;
   const int64_t unit = item / t.tiles % t.units;
   FlashPlace& p = *place;

@@ -1,5 +1,5 @@
 /// cpu.attention.flash: tiles of query rows walk over blocks of keys with a running maximum and
-/// sum, so that scores live in a tile's scratch memory and never in the step's.
+/// sum, so that scores exist only in a tile's scratch memory, for one block of keys at a time.
 ///
 /// A tile's rows share their keys: consecutive rows of one query head, or, where a head has few
 /// rows, the query heads that read one key head at one row.
@@ -22,7 +22,7 @@ inline constexpr int64_t kFlashSharedRows = 8;
 /// Columns padded to whole vectors of every instruction set.
 inline int64_t FlashPadded(int64_t n) { return (n + 15) / 16 * 16; }
 
-/// How a problem is cut into tiles; all that depends on the problem alone.
+/// How a problem is cut into tiles. It depends on the problem alone.
 struct FlashTiling {
   bool along_heads = false;  ///< rows of a tile are query heads
   int64_t tile_rows = 1;     ///< most rows of a tile
@@ -41,7 +41,8 @@ inline FlashTiling FlashTilingOf(const abi::AttentionShape& s) {
   return t;
 }
 
-/// Scratch memory of one running tile, in floats from its start. Every part is a multiple of 16.
+/// Scratch memory of one running tile: where each part begins, in floats from its start. The size
+/// of every part is a multiple of 16.
 struct FlashScratch {
   int64_t query, keys, values, scores, product, sums, rows, zeros, total;
 };
@@ -66,8 +67,9 @@ inline FlashScratch FlashScratchOf(const abi::AttentionShape& s) {
   return f;
 }
 
-/// What a run's tiles share. Plain values: the tiles are compiled per instruction set, and call no
-/// inline function of this namespace that does more than add (kernels/cpu/isa.h).
+/// What all tiles of a run share. It holds plain values, since tiles are compiled per instruction
+/// set: such code must not call inline functions of this namespace beyond trivial ones, or the
+/// linker could keep its copy of them for everyone (kernels/cpu/isa.h).
 struct FlashRun {
   const abi::ArgBlock* args;
   abi::AttentionShape shape;
@@ -80,7 +82,7 @@ struct FlashRun {
 
 /// One tile: its rows, and the keys that each sees.
 struct FlashPlace {
-  int64_t batch, head, key_head, row;  ///< of the tile's first row
+  int64_t batch, head, key_head, row;  ///< coordinates of the tile's first row
   int64_t rows;
   int axis;           ///< of q along which the rows lie: 1 or 2
   abi::KeyRange all;  ///< keys that any row sees; empty where begin >= end
@@ -99,8 +101,9 @@ namespace avx512 {
 void RunFlashTile(const FlashRun& run, int64_t item, float* scratch);
 }
 
-/// Tiles that can run at once: each has scratch memory of its own. A plan knows nothing of the
-/// threads of the machine that runs it, so the number is fixed; more threads help nothing.
+/// Most tiles that can run at once, since each needs scratch memory of its own in the workspace. A
+/// plan does not know how many threads the machine that runs it has, so the number is fixed;
+/// threads beyond it stay idle.
 inline constexpr int64_t kFlashSlots = 16;
 inline int64_t FlashSlots(const abi::AttentionShape& s) {
   return std::clamp<int64_t>(FlashTilingOf(s).items(s), 1, kFlashSlots);

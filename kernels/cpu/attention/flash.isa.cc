@@ -1,4 +1,5 @@
-// One tile of flash attention: blocks of keys, from the first that a row sees to the last.
+// One tile of flash attention. It walks over blocks of keys, from the first key that any of its
+// rows sees to the last.
 #include "kernels/cpu/attention/flash.h"
 
 #include "kernels/cpu/attention/flash_parts.h"
@@ -51,7 +52,8 @@ class Tile {
     return static_cast<const char*>(t.data) + at * DTypeBytes(t.dtype);
   }
 
-  // The scale goes into the query: one multiplication per element instead of one per score.
+  // Loads the query rows already multiplied by the scale, which takes one multiplication per
+  // element of the query instead of one per score.
   void LoadQuery() {
     const abi::TensorArg& q = args_.tensors[0];
     const char* address[kFlashRows];
@@ -77,7 +79,7 @@ class Tile {
                  (block.count + 15) / 16 * 16, scores, kFlashKeys);
   }
 
-  // The score expression, in pieces that a block evaluation takes.
+  // Applies the score expression, a few rows at a time: as many as one block evaluation takes.
   void Apply(const FlashBlock& block) {
     if (run_.score == nullptr) return;
     constexpr int64_t kRows = kBlockElements / kFlashKeys;
@@ -100,7 +102,7 @@ class Tile {
     }
   }
 
-  // What a row does not see weighs nothing.
+  // Sets the scores of keys that a row does not see to -inf, so that their weight is 0.
   void Mask(const FlashBlock& block) {
     for (int64_t r = 0; r < place_.rows; ++r) {
       float* scores = scratch_ + part_.scores + r * kFlashKeys;
@@ -137,7 +139,7 @@ class Tile {
   void Store(int64_t r) {
     float* sums = scratch_ + part_.sums + r * wide_;
     const FlashRow& state = state_[r];
-    // A row without a weight is 0; its sums are 0.
+    // A row without a key of weight above 0 has the result 0: its sums are 0, and are divided by 1.
     const float total = state.sum == 0 ? 1 : state.sum;
     for (int64_t i = 0; i < wide_; ++i) sums[i] /= total;
     const abi::TensorArg& out = args_.tensors[args_.input_count];

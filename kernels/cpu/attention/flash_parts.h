@@ -8,7 +8,7 @@ AICF_ISA_BEGIN
 
 /// One block of keys of a tile.
 struct FlashBlock {
-  int64_t first = 0;  ///< key
+  int64_t first = 0;  ///< number of the block's first key
   int64_t count = 0;  ///< 1..kFlashKeys
   /// First element of each key and value; nullptr where the page is outside the pool.
   const char* key[kFlashKeys];
@@ -50,8 +50,9 @@ struct FlashRow {
   float max = -__builtin_inff();
   float sum = 0;
 };
-/// Turns a row of kFlashKeys scores into weights exp(score - maximum), adds them to the row's sum
-/// and gives what older sums are to be multiplied by.
+/// Turns a row of kFlashKeys scores into weights exp(score - maximum), where the maximum includes
+/// all blocks so far, and adds them to the row's sum. Returns the factor by which the row's older
+/// sums have to be multiplied, since the maximum may have grown.
 float SoftmaxRow(float* scores, FlashRow* row);
 /// sums = sums * factor + product, over n (a multiple of 16) elements.
 void RescaleRow(float* sums, const float* product, float factor, int64_t n);

@@ -6,14 +6,15 @@
 AICF_ISA_BEGIN
 
 float SoftmaxRow(float* scores, FlashRow* row) {
-  // NaN is no maximum: it stays a score of its own and makes the sum NaN.
+  // A NaN never becomes the maximum. It stays among the scores and makes the sum NaN.
   Lanes most = AllLanes(row->max);
   for (int64_t i = 0; i < kFlashKeys; i += kLanes) {
     const Lanes s = LoadLanes(scores + i);
     most = s > most ? s : most;
   }
   const float max = FoldLanes(most, [](Lanes a, Lanes b) { return a > b ? a : b; });
-  // Where every score is -inf so far, they are weighed against 0: each exponential is 0, not NaN.
+  // Where every score so far is -inf, 0 takes the place of the maximum, so that each exponential is
+  // 0 instead of NaN.
   const float base = max == -__builtin_inff() ? 0 : max;
 #pragma GCC ivdep
   for (int64_t i = 0; i < kFlashKeys; ++i) scores[i] = ExpToZero(scores[i] - base);

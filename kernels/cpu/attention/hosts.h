@@ -7,7 +7,7 @@
 
 namespace aicf::cpu::attention_hosts {
 
-/// Other rows still read what a row's output would overwrite.
+/// No operand can be overwritten by the output: other rows may still have to read it.
 struct AttentionHostBase : CpuHostBase {
   static bool InPlace(const abi::Problem&, int) { return false; }
 };

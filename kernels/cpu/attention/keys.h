@@ -29,7 +29,7 @@ class KeyRows {
     if (id < 0 || id >= pool_) return nullptr;
     return first_ + id * page_bytes_ + key % page_ * row_bytes_;
   }
-  /// to[i] = At(first + i); gives whether some are nullptr.
+  /// Sets to[i] = At(first + i) for i < count; returns whether some are nullptr.
   bool Find(int64_t first, int64_t count, const char** to) const;
   int64_t element_stride() const;  ///< elements
 

@@ -67,7 +67,7 @@ class Row {
   void StoreLogSum() const { Put(Output(args_, 1), at_, max_ + std::log(total_)); }
 
  private:
-  // The largest value where another is beyond it; NaN stays what it is.
+  // The value clamped to the range of f8e4m3fn; NaN stays NaN.
   static double WithinFloat8(double value) {
     constexpr double kLargest = 448;
     return value > kLargest ? kLargest : value < -kLargest ? -kLargest : value;

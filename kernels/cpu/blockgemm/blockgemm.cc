@@ -58,7 +58,7 @@ BlockRows PrepareBlockRows(const abi::ArgBlock& args, const BlockIsa& isa, const
   rows.scales = reinterpret_cast<float*>(workspace + w.scales);
   rows.starts = reinterpret_cast<BlockRows::Start*>(workspace + w.starts);
   const BlockRounding rounding = BlockRoundingOf(p.as<abi::BlockGemmAttrs>().format);
-  constexpr int64_t kElements = 32 * 1024;  // of a piece: some microseconds
+  constexpr int64_t kElements = 32 * 1024;  // elements of a piece, some microseconds of work
   ParallelRanges(args, s.rows, kElements / s.depth, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       isa.round(rows.values + r * rows.stride, rounding, r, rows);
@@ -67,7 +67,7 @@ BlockRows PrepareBlockRows(const abi::ArgBlock& args, const BlockIsa& isa, const
   return rows;
 }
 
-/// Where results go: rows count all axes of the output but the last.
+/// Stores results in the output. A row number counts along all axes of the output but the last.
 class BlockResults {
  public:
   BlockResults(const abi::ArgBlock& args, EvalBlockFn eval)
@@ -77,7 +77,8 @@ class BlockResults {
     if (epilogue_.identity() && IsEvenRows(view)) even_stride_ = RowStrideOf(view);
   }
 
-  /// Whether raw results are results, and may be written where they belong with even_stride().
+  /// Whether raw results are the final results and can be written straight to the output, whose
+  /// rows are then even_stride() apart.
   bool direct() const { return even_stride_ >= 0; }
   int64_t even_stride() const { return even_stride_; }
   float* At(int64_t row, int64_t column) const {
@@ -111,8 +112,9 @@ class BlockResults {
   int64_t even_stride_ = -1;
 };
 
-// A piece's results before the epilogue: of few rows, as many columns as one call of it takes; of
-// many, as many rows as stay in the second-level cache beside the panels. A multiple of all tiles.
+// Size of a piece's raw results. With few rows, a piece has as many columns as one call of the
+// epilogue takes. With many, it has as many rows as stay in the second-level cache beside the
+// panels, a multiple of the rows of all tiles (kTileMultiple).
 constexpr int64_t kManyRows = 132, kTileMultiple = 12;
 constexpr int64_t kManyColumns = kTilePanels * kBlockColumns;
 constexpr int64_t kFewColumns = kBlockElements;

@@ -1,17 +1,17 @@
 /// The block formats in the packed layout (kernels/cpu/blockgemm/layout.h): sixteen columns at a
 /// time, a group of 32 elements along k at a time. For *.isa.cc files only.
 ///
-/// Decoder<format> says what a value is made of:
-///   value = scale * (code - kOffset)       codes have no sign (layout.h says which)
+/// Decoder<format> says how a value follows from its code:
+///   value = scale * (code - kOffset)       codes have no sign (layout.h gives kOffset)
 ///   value = scale * code + minimum         where kMinimum
-/// with one scale (and minimum) per kRun elements. Formed by one multiplication and addition that
-/// round once, values are those of base/block_format.h bit by bit, since a scale times a code is
-/// exact in f32.
-///   Codes(words, g, codes)   group g of a block: codes[i] has elements 4 * i to 4 * i + 3 of each
+/// with one scale (and minimum) per kRun elements. A value is formed by one multiplication and
+/// addition that round once. It equals that of base/block_format.h bit by bit, since a scale times
+/// a code is exact in f32.
+///   Codes(block, g, codes)   group g of a block: codes[i] has elements 4 * i to 4 * i + 3 of each
 ///                            column in the bytes of its word
-///   Scales(halves, words, g, scales)         for each run of the group
-/// Elements that share no scales, f16 and bf16, are kPlain: Value(block, i) is element i of each
-/// column. DecodedGroup<Decoder> gives the values of either kind.
+///   Scales(block, g, scales) the scale (and minimum) of each run of the group
+/// The formats f16 and bf16, whose elements share no scales, are kPlain: Value(block, i) is element
+/// i of each column. DecodedGroup<Decoder> gives the values of either kind.
 #pragma once
 
 #include "base/block_format.h"
@@ -38,16 +38,17 @@ struct PackedBlock {
   AICF_INLINE Words Word(int i) const { return LoadWords(words + 4 * kColumns * i); }
 };
 
-/// Four fields of `bits` bits, one in each byte of a word, counted from bit `at`.
+/// For each byte of each word, the field of `bits` bits that begins at bit `at` of that byte.
 AICF_INLINE Words Fields(Words word, int at, int bits) {
   return ShiftRight(word, at) & RepeatWord(((1 << bits) - 1) * 0x01010101);
 }
-/// Byte i of each word as an unsigned number, and a part of it.
+/// For each word, the field of `bits` bits that begins at bit `at`, as an unsigned number.
 AICF_INLINE Words Part(Words word, int at, int bits) {
   return ShiftRight(word, at) & RepeatWord((1 << bits) - 1);
 }
 
-/// What host code, which rounds A for them, says of a format's codes.
+/// Properties of a format's codes. They are taken from the host code's BlockRoundingOf, by which A
+/// is rounded, so that both agree.
 template <BlockFormat kFormat>
 struct CodesOf {
   static constexpr int kRun = BlockRoundingOf(kFormat).run;
@@ -66,7 +67,8 @@ struct SimpleBlock : CodesOf<kFormat> {
     s[0].scale = b.Half(0);
     if constexpr (kMinimum) s[0].minimum = b.Half(1);
   }
-  /// Words `first` and on hold elements i in their low and 16 + i in their high halves of bytes.
+  /// Codes of four bits. Byte i of the 16 bytes from word `first` on holds element i in its low
+  /// half and element 16 + i in its high half.
   AICF_INLINE static void Nibbles(const PackedBlock& b, int first, Words (&codes)[kGroupWords]) {
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
@@ -75,7 +77,8 @@ struct SimpleBlock : CodesOf<kFormat> {
       codes[i + 4] = Fields(word, 4, 4);
     }
   }
-  /// As Nibbles, with a fifth bit of element i in bit i of word 0.
+  /// Codes of five bits: the low four as in Nibbles from word 1 on, the fifth bit of element i in
+  /// bit i of word 0.
   AICF_INLINE static void FiveBits(const PackedBlock& b, Words (&codes)[kGroupWords]) {
     Nibbles(b, 1, codes);
     const Words high = b.Word(0);
@@ -129,9 +132,10 @@ template <BlockFormat kFormat, int kHalfCount, int kWordCount>
 struct SuperBlock : CodesOf<kFormat> {
   static constexpr int kHalves = kHalfCount, kWords = kWordCount, kGroups = 8;
 
-  /// Eight pairs of a scale and a minimum of six bits in words 0 to 2: of groups 0 to 3 in the
-  /// bytes of words 0 and 1; of the others four bits each in a byte of word 2 and two above those
-  /// of the first.
+  /// The scale and minimum of group g, six bits each, from words 0 to 2. For groups 0 to 3 they are
+  /// the low six bits of byte g of word 0 (scale) and word 1 (minimum). For groups 4 to 7 their low
+  /// four bits share byte g - 4 of word 2 (the scale in its low half), and their high two bits are
+  /// the top two bits of byte g - 4 of word 0 and word 1.
   AICF_INLINE static void PairOfSix(const PackedBlock& b, int g, BlockScales& s) {
     Words scale, minimum;
     if (g < 4) {
@@ -146,7 +150,8 @@ struct SuperBlock : CodesOf<kFormat> {
     s.scale = b.Half(0) * ToFloats(scale);
     s.minimum = (RepeatFloat(-1.0f) * b.Half(1)) * ToFloats(minimum);
   }
-  /// Four bits, two groups to 32 bytes from word `first` on.
+  /// Codes of four bits. From word `first` on, 32 bytes at a time hold two groups: the first one in
+  /// the low halves of the bytes, the second one in the high halves.
   AICF_INLINE static void Nibbles(const PackedBlock& b, int first, int g,
                                   Words (&codes)[kGroupWords]) {
 #pragma GCC unroll 8
@@ -154,7 +159,8 @@ struct SuperBlock : CodesOf<kFormat> {
       codes[i] = Fields(b.Word(first + g / 2 * 8 + i), g % 2 * 4, 4);
     }
   }
-  /// Two bits, four groups to 32 bytes from word `first` on.
+  /// Fields of two bits. From word `first` on, 32 bytes at a time hold four groups, the first one
+  /// in the lowest two bits of each byte. Gives word i of group g.
   AICF_INLINE static Words TwoBits(const PackedBlock& b, int first, int g, int i) {
     return Fields(b.Word(first + g / 4 * 8 + i), g % 4 * 2, 2);
   }

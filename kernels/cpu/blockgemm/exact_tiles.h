@@ -16,11 +16,11 @@ struct ExactTile {
   int64_t a_stride;
   float* out;
   int64_t out_stride;
-  bool add;  // to what `out` has: not the first stretch
+  bool add;  // whether sums are added to those in `out`: true for all stretches but the first
 };
 
-// Rows r, r + 1 and r + 2 share a base register: [base], [base + s], [base + 2 s] are plain
-// addresses of x86.
+// Addresses of the rows of A. Rows r, r + 1 and r + 2 share a base register, since [base],
+// [base + s] and [base + 2 s] are all addressing modes of x86.
 template <int kRows>
 struct ExactRows {
   static constexpr int kShare = 3, kBases = (kRows + kShare - 1) / kShare;
@@ -74,7 +74,8 @@ struct MakeExactTile {
 template <class D>
 struct ExactTiles {
   using Decoder = D;
-  // Sums, a vector of values for each panel and one of A fill the register file.
+  // So many rows that their sums, a vector of values for each panel and one of A fill the register
+  // file.
   static constexpr int kRows = kLanes == 16 ? 12 : 6;
   static constexpr int64_t kStretch = kExactStretch;
 

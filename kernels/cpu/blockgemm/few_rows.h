@@ -22,8 +22,8 @@ AICF_INLINE PackedBlock BlockAt(const char* panel, int64_t halves_bytes, int64_t
   return {halves + block * D::kHalves * kColumns, words + block * D::kWords * 4 * kColumns};
 }
 
-// How far ahead of their use a panel's words are asked for: weights are used faster than they come
-// from memory, and what the processor asks for by itself ends at a page.
+// How far ahead of its use the code prefetches a panel. Weights are used faster than they come from
+// memory, and the processor's own prefetching stops at the end of a page.
 inline constexpr int64_t kAheadBytes = 8192;
 
 template <class D>
@@ -35,8 +35,8 @@ AICF_INLINE void AskAhead(const PackedBlock& b) {
   for (int at = 0; at < kBytes; at += kLine) __builtin_prefetch(next + at);
 }
 
-/// sum + the products of a group with one row of rounded elements. k: the group's first element of
-/// all rows.
+/// Returns sum + the products of a group with one row of rounded elements. k: number of the group's
+/// first element in BlockRows::codes, which has all rows one after the other.
 template <class D>
 AICF_INLINE Floats AddRounded(Floats sum, const DecodedGroup<D>& group, const BlockRows& a,
                               int64_t k) {
@@ -58,8 +58,8 @@ AICF_INLINE Floats AddRounded(Floats sum, const DecodedGroup<D>& group, const Bl
   return sum;
 }
 
-/// sums += the products of a group with rows of f32. More sums than rows, since each waits for the
-/// one before it; row r's are number r, r + kRows and so on.
+/// sums += the products of a group with kRows rows of f32. A row may have several sums (row r has
+/// numbers r, r + kRows and so on), so that an addition need not wait for the one before it.
 template <class D, int kRows, int kSums>
 AICF_INLINE void AddExact(Floats (&sums)[kSums], const DecodedGroup<D>& group, const float* x,
                           int64_t stride) {
@@ -106,8 +106,8 @@ void FewRowsOfPanel(const BlockTask& task, const char* panel, float* out) {
         AddGroup<D, kRounded, kRows>(sums, b, g, task, k + g * kGroup);
       }
     } else {
-      // With a constant number of the group the code would be some hundred KiB longer, and no
-      // faster where a group has so many products.
+      // The loop is not unrolled: with g constant the code would be some hundred KiB longer, and no
+      // faster, since a group has many products here.
 #pragma GCC unroll 1
       for (int g = 0; g < D::kGroups; ++g) {
         AddGroup<D, kRounded, kRows>(sums, b, g, task, k + g * kGroup);

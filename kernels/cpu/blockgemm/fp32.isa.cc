@@ -1,4 +1,5 @@
-// The baseline has no fused addition: cpu.blockgemm.ref is its kernel.
+// There are no such products for the baseline, which has no fused multiply-add: its kernel is
+// cpu.blockgemm.ref.
 #if !defined(AICF_ISA_baseline)
 
 #include "kernels/cpu/blockgemm/dispatch.h"

@@ -39,8 +39,9 @@ struct BlockColumnsHost : CpuHostBase {
   static void Unpack(const abi::Problem& p, const void* packed, void* buffer) {
     UnpackBlocks(p, packed, buffer);
   }
-  /// Measured on a Zen 5 with AVX-512: exact products of many rows reach 0.9 of the peak, of which
-  /// few rows, whose decoding nobody shares, reach a third; rounded ones are three times as fast.
+  /// Measured on a Zen 5 with AVX-512: exact products of many rows reach 0.9 of the peak. Those of
+  /// few rows reach a third of that, since few rows share the cost of decoding. Rounded products
+  /// are three times as fast.
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     const double share = BlockShapeOf(p).rows <= 4 ? 0.3 : 0.8;
     const double faster = !RoundsBlockRows(p) ? 1 : kIsa == kAvx512 ? 3 : 1.5;

@@ -5,9 +5,10 @@
 /// which stand at its beginning or its end, and words of 32 bits. A panel has
 ///   halves [block][scale of the block][column]  u16, filled up to 64 bytes
 ///   words  [block][word of the block][column]   u32
-/// so that a vector register holds the same word of sixteen columns: four codes of eight bits, each
-/// to be multiplied with the same four elements of A, eight of four bits, and so on. It is the
-/// blocks' own bits in another order. Columns beyond the last are zero.
+/// so that a vector register holds the same word of sixteen columns: with codes of eight bits four
+/// codes per column, to be multiplied with the same four elements of A in every column; with codes
+/// of four bits eight, and so on. The bits are those of the blocks, in another order. Columns
+/// beyond the last are zero.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,12 @@ namespace aicf::cpu {
 
 inline constexpr std::string_view kBlockLayout = "cpu.blockgemm.columns16";
 inline constexpr int kBlockColumns = 16;
-/// Elements that a block has a whole number of, and that share a scale of A in math mode int8.
+/// Elements of a group. Every block is a whole number of groups, and the elements of a group of A
+/// share a scale in math mode int8.
 inline constexpr int kBlockGroup = 32;
 
-/// How a block's bytes are cut. Of formats without scales, 32 elements are a block of halves.
+/// How a block's bytes are cut into halves and words. For formats without scales (f16, bf16), 32
+/// elements count as a block, which consists of halves alone.
 struct BlockFields {
   int elements = 0, bytes = 0;  ///< of the block
   int halves = 0;
@@ -45,24 +48,24 @@ struct BlockShape {
 /// REQUIRES: as BlockFieldsOf, and whole blocks.
 BlockShape BlockShapeOf(const abi::Problem& p);
 
-/// Whether a view is rows of f32 along its last axis, each contiguous, all the same distance apart:
-/// the kernels read such an A and write such an output where they lie.
+/// Whether a view consists of contiguous rows of f32 along its last axis that are all the same
+/// distance apart. The kernels read such an A, and write such an output, in place.
 bool IsEvenRows(const abi::View& v);
-/// That distance; 0 where there is one row.
+/// The distance between neighbouring rows, in elements; 0 where there is one row.
 int64_t RowStrideOf(const abi::View& v);
 
-/// The workspace: a dense f32 copy of A where it is not read in place, then, where they are
-/// rounded, its codes, scales and what BlockRows::starts has. Offsets in bytes.
+/// The parts of the workspace, as offsets in bytes: a dense f32 copy of A where A is not read in
+/// place, then, where rows of A are rounded, their codes, their scales and BlockRows::starts.
 struct BlockWorkspace {
   uint64_t copy = 0, codes = 0, scales = 0, starts = 0, bytes = 0;
 };
 BlockWorkspace BlockWorkspaceOf(const abi::Problem& p);
 
-/// What the codes of a format are, as far as rounded rows of A depend on it.
+/// The properties of a format's codes on which the rounding of A's rows depends.
 struct BlockRounding {
   int run = kBlockGroup;  ///< elements that share a scale
-  int offset = 0;         ///< what codes are too large by
-  bool minimum = false;   ///< values have a minimum
+  int offset = 0;         ///< a value is scale * (code - offset), unless it has a minimum
+  bool minimum = false;   ///< a value is scale * code + minimum
 };
 
 constexpr BlockRounding BlockRoundingOf(BlockFormat format) {

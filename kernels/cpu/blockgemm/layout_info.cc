@@ -5,7 +5,8 @@
 namespace aicf::cpu {
 namespace {
 
-// Calls f(byte of B's buffer, byte of the packed constant, bytes) for every field of every column.
+// Calls f(offset in B's buffer, offset in the packed constant, size) for every field of every
+// column, all in bytes.
 template <class F>
 void EachField(const abi::Problem& p, const F& f) {
   const BlockFormat format = p.as<abi::BlockGemmAttrs>().format;

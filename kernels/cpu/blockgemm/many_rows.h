@@ -1,19 +1,20 @@
 /// Products of many rows of A: a stretch of one or two panels is decoded into memory that the
 /// first-level cache holds, and every tile of rows streams through it. For *.isa.cc files only.
 ///
-/// Tiles is the decoded stretch of a math mode (rounded_tiles.h, exact_tiles.h):
-///   Decoder     of the weights' format
-///   kRows       of a tile
-///   kStretch    elements along k, whole superblocks
+/// The template parameter Tiles holds the decoded stretch of a math mode (rounded_tiles.h,
+/// exact_tiles.h):
+///   Decoder     the decoder of the weights' format
+///   kRows       most rows of a tile
+///   kStretch    most elements of a stretch along k, whole superblocks
 ///   Keep(number, panel, panels, group)     stores a decoded group
-///   Run(task, stretch, r, rows, out)             one tile: rows [r, r + rows) of the task
+///   Run(task, stretch, r, rows, out)       computes one tile: rows [r, r + rows) of the task
 #pragma once
 
 #include "kernels/cpu/blockgemm/few_rows.h"
 
 AICF_ISA_BEGIN
 
-/// Panels of a tile: with AVX2 the sums of one take all registers.
+/// Panels of a tile. With AVX2 it is one, whose sums already take all registers.
 inline constexpr int kPanelsOfTile = kLanes == 16 ? kTilePanels : 1;
 
 /// Elements [first, first + length) along k of `panels` panels.
@@ -59,7 +60,8 @@ void ManyRows(const BlockTask& task) {
   }
 }
 
-/// fns[rows - 1] of a table of tiles of 1 to kMost rows, made by Make<rows>().
+/// The function for a tile of `rows` rows, from a table of Make::Tile<1>(), Make::Tile<2>() and so
+/// on, one entry for each number of the sequence.
 template <class Make, int... kRow>
 auto PickRows(int64_t rows, std::integer_sequence<int, kRow...>) {
   static constexpr decltype(Make::template Tile<1>()) kTiles[] = {

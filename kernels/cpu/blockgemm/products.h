@@ -1,5 +1,5 @@
-/// What the host code of cpu.blockgemm.* and its files per instruction set hand each other: rows of
-/// A made ready, and rectangles of raw results. Plain data.
+/// The interface between the host code of cpu.blockgemm.* and its files per instruction set:
+/// prepared rows of A, and rectangles of raw results. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,10 @@ struct BlockRows {
   // Math mode int8. Row r: element k is codes[r * depth + k] * scales[(r * depth + k) / 32].
   int8_t* codes = nullptr;
   float* scales = nullptr;
-  /// Per run of the weights' format: what the minimum is multiplied with, the run's sum; without
-  /// minimums an integer, from which the sum of products starts: -offset * the codes' sum.
+  /// One number for each run of elements that share a scale in the weights' format. If the format
+  /// has minimums, it is the sum of the row's elements in the run, with which the minimum is
+  /// multiplied. Otherwise it is the integer from which the run's sum of products starts: -offset
+  /// times the sum of the row's codes in the run.
   union Start {
     float sum;
     int32_t correction;
@@ -26,7 +28,8 @@ struct BlockRows {
 };
 
 /// A rectangle of raw results: rows [first_row, first_row + rows) of A by the columns of panels
-/// [first_panel, first_panel + panels), the last of them whole, whatever the number of columns.
+/// [first_panel, first_panel + panels). The last panel is computed whole, even where the matrix has
+/// fewer columns.
 struct BlockTask {
   BlockFormat format;
   BlockRows a;
@@ -39,8 +42,8 @@ struct BlockTask {
 
 /// Panels that are computed together where there are more than kFewRows rows.
 inline constexpr int kTilePanels = 2;
-/// Up to so many rows products are formed from codes as they are decoded; more share a decoded
-/// copy.
+/// Up to this number of rows, codes are decoded in registers and multiplied at once; more rows
+/// share a decoded copy in memory.
 inline constexpr int kFewRows = 4;
 
 /// What has to be known of the weights' format to round a row of A (layout.h).

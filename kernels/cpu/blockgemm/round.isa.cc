@@ -10,7 +10,8 @@
 AICF_ISA_BEGIN
 namespace {
 
-// Groups of which no element is larger are rounded to zero: 127 over it would not be finite.
+// A group without an element of larger magnitude than kTiny is rounded to zero: 127 over its
+// largest magnitude might not be finite.
 constexpr float kTiny = 1e-30f, kMost = std::numeric_limits<float>::max();
 
 }  // namespace
@@ -28,7 +29,8 @@ void RoundBlockRow(const float* from, const BlockRounding& r, int64_t row, Block
   };
   for (int64_t k = 0; k < to.depth; k += kBlockGroup) {
     const Floats low = LoadFloats(from + k), high = LoadFloats(from + k + 16);
-    // The bits of a NaN are larger than those of any number: it becomes the scale, and so the sum.
+    // As an integer, a NaN is larger than any number: it becomes the group's scale, and so the
+    // result becomes NaN.
     const int32_t bits = LargestOf(Larger(MagnitudeBits(low), MagnitudeBits(high)));
     const float largest = std::bit_cast<float>(bits);
     const float scale = largest / 127.0f;

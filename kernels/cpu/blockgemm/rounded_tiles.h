@@ -27,7 +27,7 @@ struct RoundedTile {
   int64_t depth;
   float* out;
   int64_t out_stride;
-  bool add;  // to what `out` has: not the first stretch
+  bool add;  // whether sums are added to those in `out`: true for all stretches but the first
 };
 
 template <int kRows, int kPanels>
@@ -115,8 +115,8 @@ struct MakeRoundedTile {
 template <class D>
 struct RoundedTiles {
   using Decoder = D;
-  // Sums of integers and of floats, a vector of codes for each panel and one of A fill the
-  // register file.
+  // So many rows that their sums of integers and of floats, a vector of codes for each panel and
+  // one of A fill the register file.
   static constexpr int kRows = kLanes == 16 ? 6 : 4;
   static constexpr int64_t kStretch = kRoundedStretch;
   static constexpr int kRuns = kGroup / D::kRun, kRunWords = kGroupWords / kRuns;

@@ -1,5 +1,5 @@
-/// Sixteen columns of 32 bits each: one register with AVX-512, two with AVX2. What the products
-/// with blocks are written with. For *.isa.cc files only (kernels/cpu/isa.h).
+/// Vectors of sixteen columns of 32 bits each, with which the products with blocks are written: one
+/// register with AVX-512, two with AVX2. For *.isa.cc files only (kernels/cpu/isa.h).
 #pragma once
 
 #include "kernels/cpu/common/simd.h"
@@ -57,9 +57,10 @@ AICF_INLINE Floats operator+(Floats a, Floats b) { return {_mm512_add_ps(a.all, 
 AICF_INLINE Floats operator*(Floats a, Floats b) { return {_mm512_mul_ps(a.all, b.all)}; }
 AICF_INLINE Floats MulAdd(Floats a, Floats b, Floats c) { return {Fma(a.all, b.all, c.all)}; }
 
-/// The nearest integers, to even where two are as near; numbers far out become some integer.
+/// The nearest integers, the even one where two are equally near. Numbers outside the range of i32
+/// give an unspecified integer.
 AICF_INLINE Words RoundToWords(Floats a) { return {_mm512_maskz_cvtps_epi32(kAllLanes, a.all)}; }
-/// Magnitudes as integers, which are in the order of the floats.
+/// The bits of each magnitude as an integer; these integers compare as the magnitudes do.
 AICF_INLINE Words MagnitudeBits(Floats a) {
   return {_mm512_and_si512(_mm512_castps_si512(a.all), _mm512_set1_epi32(0x7fffffff))};
 }
@@ -74,9 +75,10 @@ AICF_INLINE void StoreBytes(int8_t* p, Words a) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_maskz_cvtepi32_epi8(kAllLanes, a.all));
 }
 
-/// sum + the four products of each word's bytes: codes without a sign, a with one. Exact: where
-/// there is no such instruction, pairs of products are summed in 16 bits, which codes of seven bits
-/// cannot exceed; of an eighth bit the products are summed apart.
+/// sum + the four products of each word's bytes, where the bytes of `codes` are unsigned and those
+/// of `a` signed. The result is exact. Without VNNI, pairs of products are summed in 16 bits, which
+/// products of codes of seven bits cannot overflow; for codes of eight bits, the products of the
+/// highest bit are summed apart.
 template <bool kEightBits>
 AICF_INLINE Words Dot(Words sum, Words codes, Words a) {
 #if defined(AICF_ISA_avx512vnni)

@@ -7,7 +7,7 @@
 namespace aicf::cpu {
 
 void CategoricalRef(const abi::ArgBlock& args);
-/// No row is sorted: its few largest logits are found through the maxima of groups.
+/// Finds a row's few largest logits through the maxima of groups instead of sorting the row.
 AICF_CPU_ISA_VARIANTS(Categorical)
 
 }  // namespace aicf::cpu

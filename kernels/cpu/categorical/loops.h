@@ -10,15 +10,16 @@ namespace aicf::cpu {
 inline constexpr int64_t kStretch = 512;
 inline constexpr int64_t kStretchGroups = 16;
 
-/// One instruction set's loops. All but widen_f16 give the same bits on every one where it has
-/// fused products, and differ in the last bits of masses where it has not.
+/// One instruction set's loops. All but widen_f16 give the same bits on every instruction set with
+/// fused multiply-add; without it, the masses differ in their last bits.
 struct CategoricalLoops {
   void (*widen_f16)(const uint16_t* from, float* to, int64_t n);
   void (*widen_bf16)(const uint16_t* from, float* to, int64_t n);
-  /// most[g] = the largest logit of group g, for all groups of whole stretches that hold n logits;
-  /// places behind the last are as minus infinity. Gives the largest of all, NaN where one is.
+  /// most[g] = the largest logit of group g, for all groups of the stretches that hold n logits.
+  /// Places behind the last logit count as minus infinity. Returns the largest logit of all, or NaN
+  /// where one is NaN.
   float (*maxima)(const float* x, int64_t n, float* most);
-  /// mass[i] = exp((x[i] - max) * factor), and gives their sum. Below e^-700 it is 0.
+  /// mass[i] = exp((x[i] - max) * factor), or 0 where that is below e^-700. Returns their sum.
   double (*masses)(const float* x, int64_t n, float max, double factor, double* mass);
 };
 

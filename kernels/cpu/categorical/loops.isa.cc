@@ -13,7 +13,8 @@ typedef int32_t NotANumber __attribute__((vector_size(sizeof(Vec))));
 
 constexpr float kLeast = -__builtin_inff();
 
-/// The maxima of groups, and of all; where there is a NaN, all bits of a lane of `bad`.
+/// Maxima while stretches are walked: of each group of a stretch, and of everything so far (`all`).
+/// A NaN sets all bits of its lane of `bad`.
 struct Running {
   Vec all = Broadcast(kLeast);
   NotANumber bad = {};
@@ -60,7 +61,7 @@ double Masses(const float* __restrict x, int64_t n, float max, double factor,
   const double most = static_cast<double>(max);
   for (int64_t i = 0; i < n; ++i) {
     const double below = static_cast<double>(x[i]) - most;
-    // Minus infinity times a factor of 0 would be NaN.
+    // Bounded, since minus infinity times a factor of 0 would be NaN.
     const double bounded = below < -0x1p200 ? -0x1p200 : below;
     const double product = bounded * factor;
     const double power = product < -701.0 ? -701.0 : product;

@@ -29,8 +29,8 @@ std::vector<double> LogitsOf(const Row& row) {
   return logits;
 }
 
-// What is left of the categories, the largest first. Different logits have different masses,
-// however these round.
+// The categories that top-k, top-p and min-p leave, the largest first. They are ordered by their
+// logits, because the masses of different logits may round to the same number.
 std::vector<size_t> Survivors(const Row& row, const std::vector<double>& logits,
                               const std::vector<double>& mass) {
   std::vector<size_t> order(mass.size());
@@ -59,7 +59,7 @@ int64_t Draw(const Row& row, const std::vector<double>& logits, double max) {
   const double temperature = row.Float(1);
   std::vector<double> mass(logits.size());
   for (size_t i = 0; i < mass.size(); ++i) {
-    const bool nothing = logits[i] == -HUGE_VAL;  // also at an infinite temperature
+    const bool nothing = logits[i] == -HUGE_VAL;  // mass 0 even at an infinite temperature
     mass[i] = nothing ? 0 : std::exp((logits[i] - max) / temperature);
   }
   std::vector<size_t> left = Survivors(row, logits, mass);

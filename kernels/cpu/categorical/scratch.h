@@ -7,27 +7,27 @@
 
 namespace aicf::cpu {
 
-/// A category while a row is looked at.
+/// A category that is a candidate while a row's draw is made.
 struct Category {
   double mass;
   float logit;
   int32_t index;
 };
 
-/// Masses that are formed and added up at once.
+/// Masses that are formed and added up as one block.
 inline constexpr int64_t kMassBlock = 2048;
-/// Rows that are drawn at a time.
+/// Most rows that are drawn at the same time, each with its own scratch memory.
 inline constexpr int64_t kCategoricalPieces = 16;
 
 inline constexpr int64_t StretchesOf(int64_t n) { return (n - 1) / kStretch + 1; }
 
-/// Where its parts begin, in bytes.
+/// Where the parts of the scratch memory begin, in bytes.
 struct CategoricalScratch {
-  uint64_t row = 0;     ///< floats: the logits, where they are no floats next to each other
-  uint64_t maxima = 0;  ///< floats: those of groups
-  uint64_t some = 0;    ///< floats: those of groups that are in question
-  uint64_t sums = 0;    ///< doubles: of blocks of masses
-  uint64_t taken = 0;   ///< Category
+  uint64_t row = 0;     ///< floats: the row's logits, where they are not contiguous f32 in memory
+  uint64_t maxima = 0;  ///< floats: the maxima of groups
+  uint64_t some = 0;    ///< floats: a copy of the maxima, of which the n-th largest is found
+  uint64_t sums = 0;    ///< doubles: the sums of blocks of masses
+  uint64_t taken = 0;   ///< Category: the categories that are taken
   uint64_t bytes = 0;
 
   constexpr explicit CategoricalScratch(int64_t n) {

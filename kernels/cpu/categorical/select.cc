@@ -1,6 +1,6 @@
-/// cpu.categorical.*: one pass over the row finds the maxima of groups of categories. The k largest
-/// of these are a bound for the k largest categories, so that later passes look at the few
-/// stretches whose maxima reach it.
+/// cpu.categorical.*: one pass over the row finds the maxima of groups of categories. At least k
+/// categories reach the k-th largest of these maxima, so that it is a lower bound for the k largest
+/// categories: later passes look only at the few stretches that have a maximum not below it.
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -73,7 +73,8 @@ class RowDraw {
   int64_t FirstLargest() const {
     const float* group = maxima_;
     while (*group != max_) ++group;
-    // The first group that has it is in the first stretch that has it.
+    // Groups are numbered stretch by stretch: the first group with the maximum is in the first
+    // stretch with it.
     int64_t i = (group - maxima_) / kStretchGroups * kStretch;
     while (x_[i] != max_) ++i;
     return i;
@@ -88,7 +89,8 @@ class RowDraw {
     return cut.index < std::numeric_limits<int32_t>::max() ? DrawTaken(cut) : DrawAny();
   }
 
-  /// A logit that at least `count` categories reach, and hardly more.
+  /// A logit that at least `count` categories reach, usually not many more; minus infinity if there
+  /// are fewer groups than that.
   float BoundFor(int64_t count) const {
     const int64_t groups = StretchesOf(n_) * kStretchGroups;
     if (count > groups) return kNothing;
@@ -98,7 +100,8 @@ class RowDraw {
     return *nth;
   }
 
-  /// The categories from `last` on upwards, in the order of their numbers.
+  /// `last` and the categories that are taken before it (TakenBefore), in the order of their
+  /// numbers.
   std::span<Category> TakenUntil(const Category& last) const {
     Category* end = taken_;
     for (int64_t s = 0; s < StretchesOf(n_); ++s) {
@@ -116,7 +119,7 @@ class RowDraw {
     return TakenUntil({0, logit, std::numeric_limits<int32_t>::max()});
   }
 
-  /// Gives the sum.
+  /// Sets the categories' masses and returns their sum.
   double FillMasses(std::span<Category> categories) const {
     constexpr size_t kSome = 256;
     float logits[kSome];
@@ -144,7 +147,7 @@ class RowDraw {
       return LastReaching(taken, top_p * FillMasses(taken));
     }
     const double target = top_p * SumBlocks(kNothingLeast);
-    // Most often few have most of the mass.
+    // Few categories usually have most of the mass, so the search begins with few and widens.
     for (int64_t count = 256;; count *= 8) {
       const float bound = BoundFor(count);
       const std::span<Category> taken = TakenDownTo(bound);
@@ -152,8 +155,9 @@ class RowDraw {
     }
   }
 
-  /// The last category that is taken until their mass reaches the target, and at least one is: the
-  /// masses of categories by their leading bits say between which it is.
+  /// The last category that is taken if categories are taken, at least one, until their mass
+  /// reaches the target. To avoid sorting all of them, masses are first added up in bins by their
+  /// leading bits, which tells the bin in which the target is reached.
   static Category LastReaching(std::span<Category> taken, double target) {
     double masses[kMassBins] = {};
     for (const Category& c : taken) masses[MassBin(c.mass)] += c.mass;
@@ -162,14 +166,15 @@ class RowDraw {
     while (bin < kMassBins - 1 && before + masses[bin] < target) before += masses[bin++];
     const auto end = std::partition(taken.begin(), taken.end(),
                                     [&](const Category& c) { return MassBin(c.mass) == bin; });
-    // The target may lie behind the last mass that is not 0.
+    // The bin may be empty, where all masses together do not reach the target.
     if (end == taken.begin()) {
       return *std::max_element(taken.begin(), taken.end(), TakenBefore());
     }
     return LastWithin({taken.begin(), end}, before, target);
   }
 
-  /// 32 bins for each power of two, the largest masses first; the last has all below 2^-64.
+  /// 32 bins for each power of two, the largest masses first; the last bin has all masses below
+  /// 2^-64.
   static constexpr int64_t kMassBins = 64 * 32 + 1;
   static int64_t MassBin(double mass) {
     constexpr int64_t kOne = int64_t{1023} << 5;
@@ -201,7 +206,7 @@ class RowDraw {
         abi::UniformDraw(static_cast<uint64_t>(Int(5)), static_cast<uint64_t>(Int(6))));
   }
 
-  /// Among those taken until the cut.
+  /// Draws among the categories that are taken until `cut`, which is one of them.
   int64_t DrawTaken(const Category& cut) {
     const std::span<Category> taken = TakenUntil(cut);
     FillMasses(taken);
@@ -228,7 +233,7 @@ class RowDraw {
 
   static constexpr double kNothingLeast = -1;
 
-  /// The masses of a block, less those below `least`.
+  /// The masses of a block, with those below `least` set to 0. Returns their sum.
   double BlockMasses(int64_t first, double least, double (&mass)[kMassBlock]) const {
     const int64_t count = std::min(kMassBlock, n_ - first);
     const double sum = loops_.masses(x_ + first, count, max_, factor_, mass);
@@ -249,7 +254,7 @@ class RowDraw {
     return all;
   }
 
-  /// Among all.
+  /// Draws among all categories.
   int64_t DrawAny() {
     const double least = Float(4);
     if (least > 1) return FirstLargest();
@@ -258,7 +263,8 @@ class RowDraw {
     int64_t last = 0;
     for (int64_t first = 0; first < n_; first += kMassBlock) {
       const double sum = sums_[first / kMassBlock];
-      // A block's own sum may round otherwise than the sum of its masses one by one.
+      // The margin is there because a block's sum may round differently from the running sum of its
+      // masses one by one.
       if (sum == 0 || running + sum * (1 + 1e-9) <= target) {
         running += sum;
         continue;

@@ -5,7 +5,8 @@
 namespace aicf::cpu {
 namespace {
 
-/// What a kernel for `isa` reaches of a device whose figures are for its own instruction set.
+/// The part of the device's peak rate that a kernel for `isa` reaches; the device's figures are for
+/// the device's own instruction set.
 double IsaShare(abi::CpuIsa isa, abi::CpuIsa device) {
   constexpr double kLanes[] = {4, 8, 16};
   return std::min(1.0, kLanes[static_cast<int>(isa)] / kLanes[static_cast<int>(device)]);
@@ -15,7 +16,7 @@ double IsaShare(abi::CpuIsa isa, abi::CpuIsa device) {
 
 double RooflineUs(const abi::Problem& problem, const abi::DeviceSpec& device, abi::CpuIsa isa,
                   double flops_share, double bytes_share) {
-  // Small steps run on one thread; the same grain as the kernels' own splitting.
+  // Small steps run on fewer threads, since the kernels themselves split work by such a grain.
   constexpr double kBytesPerThread = 128 * 1024;
   const double bytes = ByteCount(problem);
   const double threads =

@@ -1,5 +1,5 @@
-/// What the choice of CPU kernels is made from. A CPU kernel has one variant of each
-/// problem: what its candidate adds is the predicted cost.
+/// Candidates of CPU kernels, among which the compiler chooses. A CPU kernel has only one variant
+/// for a problem, so its candidate adds nothing but the predicted cost.
 #pragma once
 
 #include <string_view>

@@ -64,8 +64,9 @@ std::array<abi::Expr, kDTypeCount> MakeIdentities() {
 
 }  // namespace
 
-// Made when a kernel is looked up (FindFunction): not by the kernel, which never allocates, and not
-// when the library is loaded, where nobody could be told that there is no memory.
+// The table is made when a kernel is looked up (FindFunction). It cannot be made by the kernel,
+// which never allocates, nor when the library is loaded, where running out of memory could not be
+// reported.
 const abi::Expr& IdentityExpr(DType dtype) {
   static const std::array<abi::Expr, kDTypeCount> identities = MakeIdentities();
   return identities[static_cast<size_t>(dtype)];
@@ -89,7 +90,7 @@ void EvalTensors(const abi::ArgBlock& args, EvalBlockFn eval, const abi::Expr& e
                     !UsesIndex(*w.expr));
   w.grid = BlockGrid(w.nest);
   if (w.nest.Points() == 0) return;
-  // Costly expressions are worth splitting sooner.
+  // Costly expressions are split into smaller pieces.
   const int64_t piece = abi::Flops(*w.expr) > 20 ? 4096 : 16384;
   const int64_t block = w.grid.block_rows * w.grid.block_cols;
   ParallelRanges(args, w.grid.Blocks(), piece / block + 1, [&](int64_t begin, int64_t end) {

@@ -17,7 +17,7 @@ void EvalEpilogue(const abi::ArgBlock& args, EvalBlockFn eval, const abi::Tensor
 /// True when the raw result can be written straight to the output: no epilogue, same dtype.
 bool RawIsOutput(const abi::Problem& problem);
 
-/// One node: input 0, of this compute dtype.
+/// The identity as an expression: one node, input 0 of this compute dtype.
 const abi::Expr& IdentityExpr(DType dtype);
 
 }  // namespace aicf::cpu

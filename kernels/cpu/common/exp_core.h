@@ -1,5 +1,5 @@
-/// The exponential near zero, which every f32 function with an exponential in it is made of, for
-/// loops over elements (loop_functions.h) as well as for registers (tile_functions.h). For *.isa.cc
+/// The exponential near zero. Every f32 function that contains an exponential is built on it, both
+/// for loops over elements (loop_functions.h) and for registers (tile_functions.h). For *.isa.cc
 /// files only.
 #pragma once
 
@@ -9,8 +9,8 @@ AICF_ISA_BEGIN
 
 inline constexpr float kLog2E = 0x1.715476p+0f;
 
-/// x - n ln(2): ln(2) in two parts, n times the first of which is exact for |n| < 2^9. Ops has the
-/// type F of its numbers and MulAdd(a, b, c), with one rounding or two.
+/// x - n ln(2). ln(2) is taken in two parts, such that n times the first one is exact for |n| <
+/// 2^9. Ops gives the type F of numbers and MulAdd(a, b, c), which may round once or twice.
 template <class Ops>
 [[gnu::always_inline]] inline typename Ops::F WithoutPowerOfTwo(typename Ops::F x,
                                                                 typename Ops::F n) {

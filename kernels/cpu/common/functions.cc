@@ -16,7 +16,7 @@ struct FreeWorkspace {
   void operator()(void* p) const { ::operator delete(p, kWorkspaceAlignment); }
 };
 
-/// A device with every instruction set, for host functions that are asked outside of a plan.
+/// A device with every instruction set, for calls of host functions outside of a plan.
 abi::DeviceSpec AnyCpu() {
   abi::DeviceSpec device;
   device.isa = abi::CpuIsa::kAvx512;

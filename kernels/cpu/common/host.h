@@ -6,11 +6,12 @@
 ///   Refusal(problem)            empty, or why the algorithm cannot run the problem
 ///   Workspace(problem, device)  scratch bytes
 ///   InPlace(problem, input)     see abi::KernelInfo::in_place
-///   kPacks, kPackedInput, kRecovery, Layout(problem), PackedBytes(problem),
+///   kPacks                      whether it wants an input packed; if so:
+///   kPackedInput, kRecovery, Layout(problem), PackedBytes(problem),
 ///   Pack(problem, buffer, packed), Unpack(problem, packed, buffer)
-///                               only where kPacks: the one input that it wants packed, the
-///                               layout's name, and the rest of abi::PackedLayout and
-///                               abi::KernelInfo::packed
+///                               the one input that it wants packed, the members of
+///                               abi::PackedLayout (Layout is its name), and the functions of
+///                               abi::KernelInfo for packing
 ///   Cost(problem, device)       predicted microseconds; without it, kFlopsShare and kBytesShare
 ///                               give them (kernels/cpu/common/choice.h)
 /// kernels/cpu/common/*.cc.in turn the rows of every list.inc into what the registry, the
@@ -54,7 +55,8 @@ struct CpuHostBase {
   }
 };
 
-/// The part of a row that says how its host packs. An operand without elements has no packed form.
+/// Fills in the part of a row that says how its host packs. An operand without elements has no
+/// packed form.
 template <class Host>
 void AddPacking(abi::KernelInfo& row) {
   row.packed = [](const abi::Problem& p, const abi::Parameters&,

@@ -65,7 +65,7 @@ inline void CoordinatesOf(const Dims& shape, int64_t i, int64_t* coords) {
   }
 }
 
-/// Copies one element without looking at it: every bit of a NaN survives.
+/// Copies one element as bytes, so that every bit of a NaN survives.
 inline void CopyElement(void* to, const void* from, int64_t bytes) {
   std::memcpy(to, from, static_cast<size_t>(bytes));
 }

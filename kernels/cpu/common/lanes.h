@@ -41,7 +41,7 @@ struct BF16 {
 
 static inline Lanes LoadLanes(const F16* p) {
 #if defined(AICF_ISA_avx512)
-  // The masked form: the plain one reads an undefined register in the eyes of the compiler.
+  // The masked form is used because the compiler takes the plain one to read an undefined register.
   const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   return (Lanes)_mm512_maskz_cvtph_ps(0xffff, bits);
 #endif
@@ -60,8 +60,9 @@ static inline float LoadOne(const BF16* p) { return WidenOneBF16(p->bits); }
 static inline float LoadOne(const int8_t* p) { return *p; }
 static inline float LoadOne(const uint8_t* p) { return *p; }
 
-/// What reductions combine values with, on one value or on lanes. The extremes take NaN from either
-/// operand; both selections are written apart, because the compiler vectorises that form only.
+/// The operators with which reductions combine values, on single values or on lanes. Minimum and
+/// maximum are NaN if either operand is. Their two selections are separate statements, because the
+/// compiler vectorises only that form.
 struct SumOp {
   static constexpr float kIdentity = 0;
   template <class T>
@@ -86,7 +87,8 @@ struct MinOp {
   }
 };
 
-/// Lane l + lane l + 8, then + 4, + 2, + 1, where + is `combine` of two Lanes.
+/// Folds all lanes into one value: lane l is combined with lane l + 8, then with l + 4, l + 2 and
+/// l + 1.
 template <class Combine>
 static inline float FoldLanes(Lanes v, const Combine& combine) {
   v = combine(v,

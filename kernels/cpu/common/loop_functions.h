@@ -34,7 +34,8 @@ static inline double MulAdd(double a, double b, double c) {
 #endif
 }
 
-/// Adding 1.5 * 2^23 (2^52) rounds to an integer, which then is the low bits of the sum.
+/// Adding 1.5 * 2^23 to an f32 (1.5 * 2^52 to an f64) rounds it to an integer, which then is in the
+/// low bits of the sum.
 constexpr float kRounderF32 = 0x1.8p23f;
 constexpr double kRounderF64 = 0x1.8p52;
 
@@ -44,8 +45,8 @@ struct FloatOps {
   static float MulAdd(float a, float b, float c) { return aicf::cpu::AICF_ISA::MulAdd(a, b, c); }
 };
 
-/// n = x / ln(2) to the nearest integer, as a float and as the low bits of `shifted`, and e^r - 1
-/// for the rest r of x, |r| <= ln(2) / 2.
+/// x = n * ln(2) + r, where n is the integer nearest to x / ln(2) and |r| <= ln(2) / 2. n is in the
+/// low bits of `shifted`; `minus_one` is e^r - 1.
 struct ReducedExp {
   float shifted;
   float minus_one;
@@ -62,7 +63,7 @@ static inline ReducedExp ReduceExp(float x) {
 /// e^x for x <= 0 where results below 2^-126 may be 0, as in a softmax. NaN stays NaN.
 static inline float ExpToZero(float x) {
   const ReducedExp e = ReduceExp(x < -88.0f ? -88.0f : x);
-  // The shift leaves n alone in the exponent's place.
+  // The shift moves n into the place of the exponent and drops all other bits.
   const float scale = FloatOf((BitsOf(e.shifted) << 23) + 0x3f800000u);
   const float y = (e.minus_one + 1.0f) * scale;
   return x < -87.0f ? 0.0f : y;
@@ -95,8 +96,8 @@ static inline float Exp(float x) {
   return e.high * e.first * e.second;
 }
 
-/// 1 / (1 + e^-x) from e = e^-|x| <= 1, which cannot overflow. The quotient is corrected for what
-/// rounding the sum and, where e is also the numerator, rounding e dropped.
+/// 1 / (1 + e^-x), computed from e = e^-|x| <= 1, which cannot overflow. The quotient is corrected
+/// for the rounding error of the sum and, where e is also the numerator, for that of e.
 static inline float Sigmoid(float x) {
   const ExpParts parts = SplitExp(-__builtin_fabsf(x));
   const float e = parts.high * parts.first * parts.second;
@@ -104,7 +105,8 @@ static inline float Sigmoid(float x) {
   const float sum_lost = e - (sum - 1.0f);
   const float top = x < 0 ? e : 1.0f;
   const float q = top / sum;
-  // Relative to e, with 1 / high taken as 2 - high: a correction of a correction does not matter.
+  // The rounding error of e relative to e. 1 / high is approximated by 2 - high, which is accurate
+  // enough for a correction.
   const float e_lost = x < 0 ? parts.low * (2.0f - parts.high) : 0.0f;
   return MulAdd(q, e_lost * (1.0f - q) - sum_lost, q);
 }
@@ -254,7 +256,7 @@ static inline float SinQuarters(float x, uint64_t quarter) {
 static inline float Sin(float x) { return x == 0 ? x : SinQuarters(x, 0); }
 static inline float Cos(float x) { return SinQuarters(x, 1); }
 
-/// Whether the functions above hold at x; elsewhere the caller asks libm.
+/// Whether the trigonometric functions above are accurate at x; elsewhere the caller uses libm.
 static inline bool TrigHolds(float x) { return __builtin_fabsf(x) <= kTrigLimit; }
 
 /// |x|^y with the sign that integers y give to negative x, else NaN. See PowHolds.
@@ -271,7 +273,8 @@ static inline float Pow(float x, float y) {
   return static_cast<float>(x < 0 ? signless : magnitude);
 }
 
-/// False for zero, infinite and NaN operands, whose cases libm knows.
+/// Whether Pow is accurate for these operands. It is false for zero, infinite and NaN ones, for
+/// which the caller uses libm.
 static inline bool PowHolds(float x, float y) {
   const float a = __builtin_fabsf(x);
   return (a > 0) & (a < __builtin_inff()) & (__builtin_fabsf(y) < __builtin_inff());

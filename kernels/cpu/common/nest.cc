@@ -79,7 +79,8 @@ BlockGrid::BlockGrid(const Nest& nest) {
     rows = nest.extent[row_loop];
   }
   for (int i = 0; i + 2 < nest.rank; ++i) outer *= nest.extent[i];
-  // Equal pieces rather than full blocks and a rest; a multiple of 16 keeps rows aligned.
+  // The columns are cut into pieces of nearly equal width rather than full blocks and a short rest.
+  // A multiple of 16 keeps rows aligned.
   col_blocks = std::max<int64_t>(1, CeilDiv(cols, kBlockElements));
   block_cols = std::min(cols, CeilDiv(CeilDiv(cols, col_blocks), 16) * 16);
   col_blocks = std::max<int64_t>(1, block_cols == 0 ? 0 : CeilDiv(cols, block_cols));

@@ -1,5 +1,6 @@
-/// A loop nest over one domain and the strided operands walked by it: axes ordered for the output's
-/// memory, axes of extent 1 dropped, neighbours merged where every operand allows.
+/// A loop nest over a domain and the strided operands that it walks. The loops follow the order of
+/// the output's memory; axes of extent 1 are dropped, and neighbouring loops are merged where the
+/// strides of every operand allow it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ struct Nest {
   int rank = 0;  ///< loops, outermost first; 0: a single point
   int operands = 0;
   int64_t extent[kMaxRank] = {};
-  int axis[kMaxRank] = {};  ///< domain axis of a loop; of a merged loop, its outermost
+  int axis[kMaxRank] = {};  ///< domain axis of a loop; for a merged loop its outermost axis
   int64_t stride[kMaxNestOperands][kMaxRank] = {};  ///< elements, per operand and loop
 
   int64_t Points() const;

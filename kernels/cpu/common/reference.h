@@ -62,8 +62,9 @@ void StoreAt(const abi::TensorArg& t, const int64_t* coords, Scalar value);
 /// Value of the prologue (reduce, normalize) at a point of the domain; inputs[0] without one.
 Scalar PrologueAt(const abi::ArgBlock& args, const int64_t* coords);
 
-/// Rounds nothing: `raw` is a value of RawDType(problem). Applies the epilogue at the output
-/// coordinates and stores its results; stores raw, cast to the output's dtype, without one.
+/// Applies the epilogue at the output coordinates to `raw`, which is already rounded to
+/// RawDType(problem), and stores its results. Without an epilogue, stores raw, cast to the output's
+/// dtype.
 void StoreEpilogue(const abi::ArgBlock& args, const int64_t* coords, Scalar raw);
 /// The same for several raw results: RawInputs(problem) of them.
 void StoreEpilogue(const abi::ArgBlock& args, const int64_t* coords, const Scalar* raw);

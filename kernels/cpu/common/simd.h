@@ -35,7 +35,8 @@ AICF_INLINE Vec LoadMasked(const float* p, Mask m) { return _mm512_maskz_loadu_p
 AICF_INLINE void StoreMasked(float* p, Mask m, Vec v) { _mm512_mask_storeu_ps(p, m, v); }
 AICF_INLINE Vec Fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
 AICF_INLINE Vec FmaRoundedOnce(Vec a, Vec b, Vec c) { return Fma(a, b, c); }
-// The second operand is returned when one is NaN: Min(bound, x) passes NaN on.
+// The instruction returns its second operand when one of the two is NaN, so Min(bound, x) and
+// Max(bound, x) are NaN where x is.
 AICF_INLINE Vec Min(Vec bound, Vec x) { return _mm512_maskz_min_ps(kAllLanes, bound, x); }
 AICF_INLINE Vec Max(Vec bound, Vec x) { return _mm512_maskz_max_ps(kAllLanes, bound, x); }
 /// |x|, and |x| with the sign of `sign`.
@@ -50,12 +51,13 @@ AICF_INLINE Vec CopySign(Vec x, Vec sign) {
   return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(magnitude, _mm512_castps_si512(x),
                                                        _mm512_castps_si512(sign), kSignFromThird));
 }
-/// x rounded to the nearest integer, and 2^that.
+/// x rounded to the nearest integer, and x * 2^n.
 AICF_INLINE Vec RoundNearest(Vec x) {
   return _mm512_maskz_roundscale_ps(kAllLanes, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 AICF_INLINE Vec ScaleByPowerOfTwo(Vec x, Vec n) { return _mm512_maskz_scalef_ps(kAllLanes, x, n); }
-/// 1 / x within 1 ULP for finite x >= 1: an estimate and a Newton step take a third of a division.
+/// 1 / x within 1 ULP for finite x >= 1. An estimate with one Newton step takes a third of the time
+/// of a division.
 AICF_INLINE Vec Reciprocal(Vec x) {
   const Vec estimate = _mm512_maskz_rcp14_ps(kAllLanes, x);
   return _mm512_fmadd_ps(estimate, _mm512_fnmadd_ps(x, estimate, _mm512_set1_ps(1.0f)), estimate);
@@ -95,8 +97,8 @@ AICF_INLINE Vec CopySign(Vec x, Vec sign) {
 AICF_INLINE Vec RoundNearest(Vec x) {
   return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
-// REQUIRES: |n| <= 252, an integer. Two factors, so that results near the ends of the range stay
-// exact.
+// REQUIRES: n is an integer, |n| <= 252. The power is applied as two factors, so that results near
+// the ends of the range stay exact.
 AICF_INLINE Vec ScaleByPowerOfTwo(Vec x, Vec n) {
   const __m256i whole = _mm256_cvtps_epi32(n);
   const __m256i half = _mm256_srai_epi32(whole, 1);

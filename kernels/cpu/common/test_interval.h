@@ -10,10 +10,11 @@
 
 namespace aicf::cpu {
 
-/// The f32 numbers that are right results: one of them, unless a function came before.
+/// The f32 numbers that are acceptable results: a single one, as long as no function with an error
+/// bound is involved.
 struct Interval {
   float low = 0, high = 0;
-  bool vague = false;  ///< something between the ends may be NaN: nothing is known
+  bool vague = false;  ///< a value between the ends may be NaN: nothing is known of the result
 
   bool IsPoint() const { return !vague && (low == high || (std::isnan(low) && std::isnan(high))); }
   /// Zeros are equal whatever their sign: min and max may give either one.
@@ -23,7 +24,8 @@ struct Interval {
   }
 };
 
-/// The smallest interval with these ends; NaN in all of them is NaN, in some of them is vague.
+/// The smallest interval that holds all of `ends`. It is NaN if all of them are, vague if only some
+/// are.
 inline Interval Hull(const std::vector<float>& ends) {
   Interval out{ends[0], ends[0]};
   size_t nans = 0;
@@ -36,7 +38,8 @@ inline Interval Hull(const std::vector<float>& ends) {
   return out;
 }
 
-/// All results of an increasing function with bounded values whose table row allows an error.
+/// All acceptable results on an interval of an increasing function with bounded values, given the
+/// error that its table row allows.
 inline Interval Widened(const VectorFunction& row, const Interval& x) {
   const auto end = [&](float at, int side) {
     const double exact = FloatUnary(row.op, static_cast<double>(at), true);
@@ -45,7 +48,7 @@ inline Interval Widened(const VectorFunction& row, const Interval& x) {
     const bool counted = given >= row.low && given <= row.high;
     const double slack = counted ? row.ulp * UlpOf(static_cast<float>(exact)) : row.beyond;
     const double bound = exact + side * slack;
-    // The last f32 number before the bound.
+    // The f32 number next to the bound on the inner side.
     const auto y = static_cast<float>(bound);
     const bool outside = side > 0 ? static_cast<double>(y) > bound : static_cast<double>(y) < bound;
     return outside ? std::nextafter(y, side > 0 ? -INFINITY : INFINITY) : y;
@@ -81,7 +84,7 @@ inline Interval ApplyToIntervals(abi::ExprOp op, int arity, const Interval* args
                                                    : FloatFma(at[0], at[1], at[2], true)));
   }
   Interval out = Hull(ends);
-  // 0 times infinity, or 0 / 0, may lie between ends that are no NaN.
+  // Between ends that are not NaN, 0 times infinity or 0 / 0 may occur.
   const bool infinite = std::isinf(out.low) || std::isinf(out.high);
   out.vague |= vague || (infinite && !points);
   return out;

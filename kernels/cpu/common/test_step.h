@@ -120,7 +120,8 @@ struct TestStep {
   TestBuffer& output(size_t k) { return buffers[problem.inputs.size() + k]; }
 };
 
-/// Runs pieces backwards: a result that depends on their order or on the thread count differs.
+/// A parallel_for that runs pieces backwards: a result that depends on their order or on the number
+/// of threads then differs.
 inline void BackwardFor(void*, int64_t count, void (*fn)(void* context, int64_t i), void* context) {
   for (int64_t i = count; i-- > 0;) fn(context, i);
 }
@@ -207,8 +208,8 @@ inline ::testing::AssertionResult SameInPlace(const abi::KernelInfo& info, const
   const std::vector<TestBuffer> apart = RunVariant(info, step);
   TestStep joined = step;
   const size_t in = static_cast<size_t>(input);
-  // The output takes the input's bytes; what lies between the view's elements then differs from
-  // the run apart, so only the view is compared.
+  // The output takes the input's bytes. The bytes between the view's elements are then others than
+  // in the run with separate buffers, so only the view's elements are compared.
   std::vector<void*> addresses;
   for (TestBuffer& b : joined.buffers) addresses.push_back(b.bytes.data());
   addresses[step.problem.inputs.size()] = addresses[in];

@@ -27,7 +27,7 @@ struct ConvIgemmHost : CpuHostBase {
   static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
     return ConvSourceOf(p, ConvShapeOf(p)).copy ? ConvCopyBytes(p) : 0;
   }
-  /// The order of the rows follows from how x is read.
+  /// The packed order of the weights' rows depends on how x is read, and so does the layout's name.
   static std::string_view Layout(const abi::Problem& p) {
     constexpr int kLanes = LanesOf(kIsa);
     return ConvSourceOf(p, ConvShapeOf(p)).planes
@@ -73,7 +73,7 @@ struct ConvDepthwiseHost : CpuHostBase {
     }
     return {};
   }
-  // Whether f32 holds the sums of so many products, and all parts of them.
+  // Whether f32 holds every sum of up to `taps` products of the operands' integers exactly.
   static bool SumsAreExact(const abi::Problem& p, int64_t taps) {
     const auto largest = [](DType d) { return DTypeBytes(d) == 2 ? int64_t{32768} : int64_t{255}; };
     const int64_t product = largest(p.inputs[0].dtype) * largest(p.inputs[1].dtype);
@@ -102,7 +102,8 @@ struct ConvDepthwiseHost : CpuHostBase {
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     abi::Problem core = p;
     core.epilogue = {};
-    // Bytes are read once more, and written and read as four each.
+    // For bytes the factor is 2.25: the f32 copy is written and read, and its source, a quarter of
+    // its size, is read once more.
     const double factor = IsFloat(p.inputs[0].dtype) ? 8.0 : 2.25;
     const double copy = DepthwiseSourceOf(p).copy ? factor * ConvCopyBytes(p) : 0;
     return IgemmUs(p, d, kIsa, FlopCount(core), 0.3, copy);
@@ -153,7 +154,7 @@ struct ConvWinogradHost : CpuHostBase {
     const WinogradShape w = WinogradShapeOf(s, LanesOf(kIsa));
     const double tiles = static_cast<double>(w.tile_count);
     const double products = 2.0 * kWinogradPoints * static_cast<double>(s.channels * w.m_row);
-    // Transforms: about 3 operations per point and value of x or M, in whole vectors.
+    // The transforms take about 3 operations per point and value of x or M, in whole vectors.
     const double transforms = 6.0 * kWinogradPoints * static_cast<double>(w.v_row + w.m_row);
     const double row = static_cast<double>(std::min(w.block, w.tile_count));
     const double share = 0.7 * std::min(1.0, row / 6);

@@ -31,7 +31,7 @@ void ConvDepthwise(const abi::ArgBlock& args) {
   const abi::Problem& p = *args.problem;
   const ConvShape s = ConvShapeOf(p);
   const ConvInput in = PrepareConvInput(args, s, DepthwiseSourceOf(p), IgemmIsaOf(kIsa).widen);
-  // One product whose columns are the channels.
+  // The convolution becomes one product whose columns are the channels.
   ConvShape whole = s;
   whole.channels = 1;
   whole.filters = s.groups;

@@ -21,7 +21,8 @@ ConvInput CellsInPlace(const abi::TensorArg& x, const ConvShape& s, IntegerForm 
   return in;
 }
 
-// Strides in cells. The copy has images, positions, groups and the cells of a group.
+// x as cells, with strides in cells: in place, or a copy with the axes image, position, group, and
+// cell of the group.
 ConvInput PrepareCells(const abi::ArgBlock& args, const ConvShape& s, abi::CpuIsa isa) {
   const abi::TensorArg& x = args.tensors[0];
   const IntegerForm form = IntegerFormOf(*args.problem);
@@ -50,7 +51,7 @@ void ConvInteger(const abi::ArgBlock& args) {
   const IntegerForm form = IntegerFormOf(p);
   const int64_t columns = ConvColumns(p, s);
   const Panels panels(columns, isa.lanes);
-  // The product knows cells alone.
+  // The product handles a cell as one element, so its depth is the number of cells.
   ConvShape cells = s;
   cells.channels = CellsOf(form, s.channels);
   const auto* packed = static_cast<const float*>(args.tensors[1].data);

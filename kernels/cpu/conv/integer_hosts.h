@@ -75,7 +75,8 @@ struct ConvIntegerHost : CpuHostBase {
   }
 
  private:
-  // What tiles cost besides their products, which in many small groups is all: about 30 ns each.
+  // The cost of tiles besides their products: about 30 ns each. With many small groups it
+  // dominates.
   static double TilesUs(const abi::Problem& p, const ConvShape& s, const abi::DeviceSpec& d) {
     constexpr int64_t kRows = 9;
     const int64_t columns = CeilDiv(ConvColumns(p, s), 3 * LanesOf(kIsa));

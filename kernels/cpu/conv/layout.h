@@ -60,7 +60,7 @@ inline int64_t ConvRowLength(const ConvShape& s) {
 struct ConvSource {
   bool planes =
       false;  ///< few channels, each a plane; else the channels of a position are contiguous
-  bool copy = false;  ///< from a dense f32 copy in the workspace, in that layout; else in place
+  bool copy = false;  ///< reads a dense f32 copy of that layout in the workspace; else in place
 };
 
 inline ConvSource ConvSourceOf(const abi::Problem& p, const ConvShape& s) {
@@ -76,7 +76,7 @@ inline bool ConvReadsPlanes(const abi::Problem& p) {
   return ConvSourceOf(p, ConvShapeOf(p)).planes;
 }
 
-/// One filter per channel, each reading its channel alone.
+/// Whether there is one filter per channel, which reads only that channel.
 inline bool ConvIsDepthwise(const ConvShape& s) {
   return s.groups > 1 && s.channels == 1 && s.filters == 1 && !s.transposed;
 }
@@ -92,8 +92,10 @@ inline uint64_t ConvCopyBytes(const abi::Problem& p) {
   return static_cast<uint64_t>(ElementsOf(p.inputs[0])) * sizeof(float);
 }
 
-/// Output positions out_first + q * out_step, q < out_count, of each spatial axis, and the weights'
-/// taps tap_first + i * tap_step, i < window[a].count, that reach them.
+/// A part of the output that one product computes: along each spatial axis the output positions
+/// out_first + q * out_step, q < out_count, and the weights' taps tap_first + i * tap_step,
+/// i < window[a].count, that contribute to them. A transposed convolution that is not tiled has one
+/// phase for each remainder of the output positions modulo the strides.
 struct ConvPhase {
   WindowAxis window[3];  ///< x_stride is left 0
   int64_t tap_first[3] = {}, tap_step[3] = {1, 1, 1};
@@ -120,7 +122,7 @@ inline int64_t ConvPhaseCount(const abi::Problem& p, const ConvShape& s) {
   return s.stride[0] * s.stride[1] * s.stride[2];
 }
 
-// Axis `a` of the phase with outputs f, f + stride, ...
+// Sets axis `a` of the phase of a transposed convolution whose outputs are at f, f + stride, ...
 inline void SetTransposedAxis(const ConvShape& s, int a, int64_t f, ConvPhase* phase) {
   const int64_t stride = s.stride[a], dilation = s.dilation[a];
   const int64_t step = stride / std::gcd(stride, dilation);

@@ -51,7 +51,7 @@ void ForEachConvMatrix(const abi::Problem& p, int lanes, bool planes, Matrix mat
   }
 }
 
-/// Depthwise there is one: packed[panel][tap][channel in panel].
+/// A depthwise convolution has one such matrix: packed[panel][tap][channel in panel].
 template <class Matrix>
 void ForEachDepthwiseMatrix(const abi::Problem& p, int lanes, Matrix matrix) {
   const ConvShape s = ConvShapeOf(p);
@@ -64,7 +64,7 @@ void ForEachDepthwiseMatrix(const abi::Problem& p, int lanes, Matrix matrix) {
   });
 }
 
-/// What ForEachConvMatrix and ForEachDepthwiseMatrix are given to pack the weights.
+/// Function object for ForEachConvMatrix and ForEachDepthwiseMatrix that packs the weights.
 class WeightPacker {
  public:
   WeightPacker(const abi::Problem& p, const void* buffer, void* packed)
@@ -85,7 +85,7 @@ class WeightPacker {
   float* packed_;
 };
 
-/// And to unpack them.
+/// Function object for ForEachConvMatrix and ForEachDepthwiseMatrix that unpacks the weights.
 class WeightUnpacker {
  public:
   WeightUnpacker(const abi::Problem& p, const void* packed, void* buffer)

@@ -19,7 +19,7 @@ TileAxes AxesOf(const ConvShape& s, const ConvPhase& phase) {
   return axes;
 }
 
-// The rows: one per output position of the phase along the last axis.
+// Fills in the rows of the product: one per output position of the phase along the last axis.
 void FillRows(const ConvShape& s, const ConvPhase& phase, const ConvInput& in, ConvSource source,
               Igemm* g) {
   g->x = in.data;

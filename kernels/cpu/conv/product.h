@@ -1,4 +1,5 @@
-/// A convolution's phase as the product of kernels/cpu/gemm/igemm.h, but for weights and columns.
+/// Turns a phase of a convolution into the product of kernels/cpu/gemm/igemm.h, except for the
+/// weights.
 #pragma once
 
 #include "kernels/cpu/conv/layout.h"
@@ -15,8 +16,8 @@ inline int ConvTensorAxis(const ConvShape& s, int a) {
   return a < s.first_axis ? -1 : a - s.first_axis + 2;
 }
 
-/// Fills the rows of x and the epilogue's operands of *igemm. Operands of an output phase are those
-/// of its first position only when the caller shifts them.
+/// Fills the rows of x and the epilogue's operands of *igemm. The operands begin at the first
+/// position of the output; the caller shifts them to that of the phase (EnterPhase).
 void FillConvProduct(const abi::ArgBlock& args, const ConvShape& shape, const ConvPhase& phase,
                      const ConvInput& in, ConvSource source, Igemm* igemm);
 
@@ -24,7 +25,8 @@ void FillConvProduct(const abi::ArgBlock& args, const ConvShape& shape, const Co
 void EnterPhase(const abi::ArgBlock& args, const ConvShape& shape, const ConvPhase& phase,
                 TileEpilogue* epilogue);
 
-/// The columns of *igemm and, where the weights' taps are side by side, the place of each piece.
+/// Fills the columns of *igemm and, where every weight tap is a block of columns (ConvIsTiled), the
+/// place of each such piece in the output.
 void FillPieces(const abi::ArgBlock& args, const ConvShape& shape, int64_t columns, Igemm* igemm);
 
 }  // namespace aicf::cpu

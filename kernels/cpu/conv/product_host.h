@@ -13,7 +13,7 @@ inline bool ExpressionUsesIndex(const abi::Expr& expr) {
   return false;
 }
 
-/// Empty, or why the convolution does not become products of x read as that many planes.
+/// Empty, or why the convolution cannot be computed as products with x read as `planes` planes.
 inline std::string ConvProductRefusal(const abi::Problem& p, const ConvShape& s, int64_t planes) {
   constexpr int64_t kMaxPhases = 64;
   if (ExpressionUsesIndex(p.epilogue) && (s.groups > 1 || s.transposed)) {
@@ -28,8 +28,8 @@ inline std::string ConvProductRefusal(const abi::Problem& p, const ConvShape& s,
   return {};
 }
 
-/// Share of the peak that products of this shape reach: unused lanes, tiles shorter than their
-/// registers, and the fixed cost of each.
+/// Share of the peak that products of this shape reach. It accounts for unused lanes, for tiles
+/// that do not fill their registers, and for the fixed cost of each tile.
 inline double ConvProductShare(const abi::Problem& p, const ConvShape& s, int lanes) {
   const double columns = static_cast<double>(ConvColumns(p, s));
   const double padded = static_cast<double>(CeilDiv(ConvColumns(p, s), lanes) * lanes);

@@ -10,7 +10,8 @@
 namespace aicf::cpu {
 namespace {
 
-// Position in x that tap `tap` of output position `out` reads along spatial axis d; false: none.
+// Position in x that tap `tap` of output position `out` reads along spatial axis d; false if it
+// reads none.
 bool SourceOf(const abi::ConvAttrs& attrs, int d, int64_t out, int64_t tap, int64_t extent,
               int64_t* source) {
   if (!attrs.transposed) {
@@ -23,11 +24,12 @@ bool SourceOf(const abi::ConvAttrs& attrs, int d, int64_t out, int64_t tap, int6
   return *source >= 0 && *source < extent;
 }
 
-// The weights of one output channel, copied so that those that are added up lie next to each other:
-// every output position reads all of them, and plans for CUDA store output channels innermost.
+// A copy of the weights of one output channel in which the weights of all input channels of a tap
+// are contiguous. The copy pays because every output position reads all of them, and because plans
+// for CUDA store output channels innermost, so that they are far apart in the operand.
 class ChannelWeights {
  public:
-  // `coords` is of any element of the output channel.
+  // `coords`: coordinates of any element of the output channel.
   ChannelWeights(const abi::ArgBlock& args, const int64_t* coords)
       : attrs_(args.problem->as<abi::ConvAttrs>()),
         w_(Input(args, 1)),
@@ -49,7 +51,7 @@ class ChannelWeights {
   const Dims& kernel() const { return kernel_; }
   int64_t channels() const { return channels_; }
   int64_t first_input() const { return group_ * channels_; }
-  // Of the tap-th place of the kernel in row-major order.
+  // The weights of tap number `tap` of the kernel, counted in row-major order.
   RefLine Line(int64_t tap) const {
     return {w_.dtype, dense_.data() + tap * channels_ * bytes_, 1};
   }
@@ -88,7 +90,7 @@ RefSum SumAt(const abi::TensorArg& x, const ChannelWeights& weights, const int64
   return sum;
 }
 
-// One image and channel: all its output positions.
+// Computes all output positions of one image and channel.
 void ConvPlane(void* context, int64_t plane) {
   const auto& args = *static_cast<const abi::ArgBlock*>(context);
   const abi::TensorArg& out = Output(args, 0);

@@ -16,7 +16,8 @@ struct Slots {
   std::atomic<int64_t> next{0};
 };
 
-// Each slot takes blocks until none is left. Which slot a block runs in changes no result.
+// Each slot (a thread with its own part of the workspace) takes blocks until none is left. Which
+// slot a block runs in does not affect its result.
 void RunSlot(void* context, int64_t slot) {
   auto& s = *static_cast<Slots*>(context);
   for (int64_t block; (block = s.next.fetch_add(1, std::memory_order_relaxed)) < s.blocks;) {

@@ -31,7 +31,7 @@ struct Winograd {
   int64_t u_point = 0;  ///< floats of U per point
 };
 
-/// Runs block `block` in `slot`, a piece of the workspace that no other call uses meanwhile.
+/// Runs block number `block`. `slot` is a part of the workspace that no other call uses meanwhile.
 #define AICF_WINOGRAD_OF(isa)                                                  \
   namespace isa {                                                              \
   void RunWinogradBlock(const Winograd& winograd, int64_t block, float* slot); \

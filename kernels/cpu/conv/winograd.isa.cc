@@ -10,8 +10,9 @@ constexpr int kIn = static_cast<int>(kWinogradIn), kOut = static_cast<int>(kWino
 
 constexpr float kA = kWinogradA, kB = kWinogradB, kA2 = kA * kA, kB2 = kB * kB;
 
-// B^T applied to six values: the polynomials that are 1 at one point and 0 at the others, before
-// scaling. Points a and -a share their even and odd parts.
+// B^T applied to six values. Each of its rows holds the coefficients of a polynomial, not scaled,
+// that is 0 at all points but one. The polynomials of a and -a have their even and odd parts in
+// common.
 AICF_INLINE void Forward(const Vec (&in)[kIn], Vec (&out)[kIn]) {
   const Vec product = Broadcast(kA2 * kB2), sum = Broadcast(-(kA2 + kB2));
   out[0] = Fma(product, in[0], Fma(sum, in[2], in[4]));
@@ -45,7 +46,7 @@ Place PlaceOf(const WinogradShape& s, int64_t tile) {
   return {in_row / s.tiles_h, in_row % s.tiles_h * kOut, tile % s.tiles_w * kOut};
 }
 
-// One vector of channels of a tile of x; zeros outside.
+// Loads one vector of channels of a tile of x; positions outside x are zeros.
 template <bool kInside>
 void LoadTile(const Winograd& w, const float* x, int64_t row, int64_t column, Mask lanes,
               Vec (&d)[kIn][kIn]) {
@@ -59,7 +60,7 @@ void LoadTile(const Winograd& w, const float* x, int64_t row, int64_t column, Ma
   }
 }
 
-// V of one tile and vector of channels.
+// Computes V for one tile and one vector of channels.
 AICF_INLINE void TransformInput(const Vec (&d)[kIn][kIn], int64_t plane, float* v) {
   Vec half[kIn][kIn];
   for (int j = 0; j < kIn; ++j) {
@@ -125,8 +126,8 @@ void ProductStage(const Winograd& w, int64_t count, const float* v, float* m) {
   }
 }
 
-// The 4 x 4 outputs of one tile and vector of columns, `start` added: output (i, j) at
-// to[i] + j * step.
+// Computes the 4 x 4 outputs of one tile for one vector of columns and adds `start`. Output (i, j)
+// goes to to[i] + j * step.
 AICF_INLINE void TransformOutput(const float* m, int64_t plane, Vec start, float* const* to,
                                  int64_t step) {
   Vec half[kOut][kIn];
@@ -143,7 +144,7 @@ AICF_INLINE void TransformOutput(const float* m, int64_t plane, Vec start, float
   }
 }
 
-// Neighbouring tiles of one row of tiles are finished together: four output rows of up to 16.
+// Neighbouring tiles of one row of tiles are finished together: four rows of up to 16 outputs.
 constexpr int64_t kGroup = kMaxTileRows / kOut;
 
 void FinishGroup(const Winograd& w, const Panel& panel, int64_t first, int64_t count,

@@ -2,8 +2,8 @@
 /// tile of x with 36 products per channel pair instead of 144. Host code only.
 ///
 /// With U = G w G^T, V = B^T d B (d: a tile of x) and M = sum over channels of U * V element by
-/// element, the outputs are A^T M A. The points are 0, 1, -1, 2, -2 and infinity; rounding errors
-/// grow to a few 1e-6 of the largest product, against a few 1e-7 of a direct sum.
+/// element, the outputs are A^T M A. The points are 0, a, -a, b, -b and infinity, where a and b are
+/// kWinogradA and kWinogradB (winograd.h, which also says what they mean for rounding errors).
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ inline WinogradShape WinogradShapeOf(const ConvShape& s, int lanes) {
   return w;
 }
 
-/// Whole vectors of channels are transformed: they must be side by side.
+/// Whole vectors of channels are transformed, so the channels of a position must be contiguous.
 inline ConvSource WinogradSourceOf(const abi::Problem& p) { return DepthwiseSourceOf(p); }
 
 /// Floats of the copy of x at the start of the workspace, in whole vectors.
@@ -48,7 +48,8 @@ inline int64_t WinogradSlotFloats(const WinogradShape& w) {
 
 inline int64_t WinogradBlocks(const WinogradShape& w) { return CeilDiv(w.tile_count, w.block); }
 
-/// Threads that the workspace is made for: a plan does not know how many will run it.
+/// Most slots, and so threads, that the workspace is made for. The number is fixed because a plan
+/// does not know how many threads will run it.
 inline constexpr int64_t kWinogradSlots = 8;
 inline int64_t WinogradSlots(const WinogradShape& w) {
   return std::min(kWinogradSlots, WinogradBlocks(w));
@@ -72,8 +73,8 @@ void Transform(const double (&m)[kRows][kColumns], const double (&x)[kColumns][k
   }
 }
 
-/// U of one filter and channel, point by point. Row i of G holds the powers of point i over the
-/// product of its distances to the others.
+/// Computes U of one filter and channel, point by point. Row i of G holds the powers of point i
+/// divided by the product of its distances to the other points.
 inline void WinogradWeights(const double (&w)[3][3], double (&u)[6][6]) {
   constexpr double a = kWinogradA, b = kWinogradB, a2 = a * a, b2 = b * b;
   constexpr double da = 2 * a2 * (a2 - b2), db = 2 * b2 * (b2 - a2);
@@ -83,8 +84,8 @@ inline void WinogradWeights(const double (&w)[3][3], double (&u)[6][6]) {
   Transform(kG, w, u);
 }
 
-/// The inverse: each row of R takes a column of G apart again, from the points where that is exact
-/// or loses least.
+/// The inverse of WinogradWeights: w = R u R^T, where R is a left inverse of G. R uses those points
+/// at which that is exact or loses least.
 inline void WinogradWeightsBack(const double (&u)[6][6], double (&w)[3][3]) {
   constexpr double a = kWinogradA, b = kWinogradB, a2 = a * a, b2 = b * b;
   constexpr double da = 2 * a2 * (a2 - b2);
@@ -119,7 +120,7 @@ inline void PackWinogradWeights(const abi::Problem& p, int lanes, const void* bu
   }
 }
 
-/// The inverse, as near as the rounded points give the weights back.
+/// The inverse of PackWinogradWeights, as exactly as the rounded values of U allow.
 inline void UnpackWinogradWeights(const abi::Problem& p, int lanes, const float* packed,
                                   void* buffer) {
   const ConvShape s = ConvShapeOf(p);

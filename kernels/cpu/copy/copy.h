@@ -8,7 +8,8 @@
 namespace aicf::cpu {
 
 void CopyRef(const abi::ArgBlock& args);
-/// Runs, transposes and fills by element size: any valid problem.
+/// Takes any valid problem. Pieces are copied as contiguous runs or as transposes, and the fill is
+/// stored, by element size.
 AICF_CPU_ISA_VARIANTS(Copy)
 
 }  // namespace aicf::cpu

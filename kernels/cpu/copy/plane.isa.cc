@@ -1,4 +1,5 @@
-// Planes by what is contiguous: rows on both sides, columns of one side (a transpose), or neither.
+// Copies of planes, by what is contiguous in memory: the rows of both sides, the columns of one
+// side (a transpose), or neither.
 #include "kernels/cpu/copy/plane.h"
 
 #include <cstring>
@@ -39,8 +40,8 @@ void CopyStrided(const CopyPlane& p) {
   }
 }
 
-/// kCols planes become one row of kCols-tuples, e.g. RGB planes to pixels. in_row == 1,
-/// out_row == kCols, out_col == 1.
+/// Interleaves kCols planes into one row of kCols-tuples, e.g. RGB planes into pixels.
+/// REQUIRES: in_row == 1, out_row == kCols, out_col == 1.
 template <class T, int kCols>
 void Interleave(const CopyPlane& p) {
   const T* in = static_cast<const T*>(p.in);
@@ -52,7 +53,8 @@ void Interleave(const CopyPlane& p) {
   }
 }
 
-/// The opposite: rows of kRows-tuples' elements. in_row == 1, in_col == kRows, out_col == 1.
+/// The inverse of Interleave: splits a row of kRows-tuples into kRows rows.
+/// REQUIRES: in_row == 1, in_col == kRows, out_col == 1.
 template <class T, int kRows>
 void Deinterleave(const CopyPlane& p) {
   const T* __restrict in = static_cast<const T*>(p.in);

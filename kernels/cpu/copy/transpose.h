@@ -12,7 +12,8 @@
 
 AICF_ISA_BEGIN
 
-/// Elements per side of a block: its columns are cache lines that stay loaded while it is copied.
+/// Elements per side of a block. The block is so small that the cache lines of its columns stay in
+/// the cache while it is copied.
 constexpr int64_t kTransposeSide = 32;
 
 template <class T>
@@ -24,7 +25,8 @@ void TransposeBlock(const T* in, int64_t in_col, T* out, int64_t out_row, int64_
 }
 
 #if defined(AICF_ISA_avx2) || defined(AICF_ISA_avx512)
-/// 8 x 8 elements of 4 bytes: pairs, quadruples, halves.
+/// Transposes 8 x 8 elements of 4 bytes: pairs of elements are formed, then quadruples, and then
+/// halves of registers are exchanged.
 inline void Transpose8x8(const uint32_t* in, int64_t in_col, uint32_t* out, int64_t out_row) {
   __m256 v[8], t[8];
   for (int i = 0; i < 8; ++i)

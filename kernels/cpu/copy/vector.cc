@@ -1,5 +1,5 @@
-// The vector variants: each piece as planes of its two decisive loops, and the fill around the
-// pieces.
+// The vector variants. Each piece is copied as planes of the two loops that decide how memory is
+// accessed, and the fill is stored around the pieces.
 #include <algorithm>
 #include <cstdlib>
 
@@ -21,8 +21,8 @@ void SwapLoops(Nest& nest, int a, int b) {
   for (int k = 0; k < nest.operands; ++k) std::swap(nest.stride[k][a], nest.stride[k][b]);
 }
 
-/// Moves the loop along which the input is contiguous beside the innermost one: the pair is then a
-/// transpose. Without such a loop the neighbour stays.
+/// Moves the loop along which the input is contiguous beside the innermost one, so that the two
+/// form a transpose. Without such a loop nothing changes.
 void ChooseRows(Nest& nest) {
   const int inner = nest.rank - 1;
   if (inner < 1) return;
@@ -53,8 +53,8 @@ Loop LoopOf(const Nest& nest, int i) {
   return {nest.extent[i], nest.stride[0][i], nest.stride[1][i]};
 }
 
-/// Columns of a piece: long runs where both sides are contiguous; for a transpose no more than
-/// leaves room for rows, which are the input's runs.
+/// Columns of a piece. Where both sides are contiguous they form long runs. A transpose has fewer
+/// columns, so that the piece has room for several rows, along which the input is contiguous.
 int64_t PieceColumns(const Loop& row, const Loop& col, int64_t bytes) {
   const int64_t piece = kPieceBytes / bytes;
   const bool transposes = col.in != 1 && col.in != 0 && row.in == 1;
@@ -98,7 +98,7 @@ void CopyBox(const abi::ArgBlock& args, const Dims& domain, const abi::TensorArg
   });
 }
 
-/// The part of `out` from `start` on.
+/// `out` with its offset moved to the element `start`.
 abi::TensorArg Window(const abi::TensorArg& out, const Dims& start) {
   abi::TensorArg window = out;
   for (int axis = 0; axis < out.rank; ++axis) window.offset += start[axis] * out.strides[axis];
@@ -116,8 +116,8 @@ struct Filler {
     CopyBox(args, shape, value, Window(out, start), copy);
   }
 
-  /// Everything outside the piece, slab by slab: axis by axis, before and after it, within the
-  /// piece along the axes already done.
+  /// Fills everything outside the piece in slabs: for each axis in turn the part before the piece
+  /// and the part after it, limited to the piece along the axes that are already done.
   void Around(const Dims& piece_start, const Dims& piece_shape) const {
     Dims start = Dims::Filled(out.rank, 0);
     Dims shape = ShapeOf(out);

@@ -10,7 +10,8 @@ namespace {
 
 using abi::ExciteShape;
 
-// Of every channel of image n; in place, the image is overwritten only when all of them are known.
+// The means of all channels of image n. Where the step runs in place, the image is overwritten only
+// after all means are known.
 std::vector<double> MeansOf(const abi::ArgBlock& args, const ExciteShape& s, int64_t n) {
   const abi::TensorArg& x = Input(args, s.x);
   std::vector<double> means(static_cast<size_t>(s.channels), 0.0);
@@ -26,7 +27,8 @@ std::vector<double> MeansOf(const abi::ArgBlock& args, const ExciteShape& s, int
   return means;
 }
 
-// sum_k weights[row, k] * values[k], through an expression with operands [first, end) at [n, row].
+// A layer of units: sum_k weights[row, k] * values[k] for every row, to which an expression with
+// the operands [first, end) at [n, row] is applied.
 struct Unit {
   const abi::Expr& expr;
   int weights, first, end;

@@ -9,7 +9,7 @@ namespace {
 
 using abi::ExprOp;
 
-/// The unsigned type in which integers of type T wrap without overflow.
+/// The unsigned type in which arithmetic on integers of type T wraps instead of overflowing.
 template <class T>
 using Wide = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
@@ -46,7 +46,8 @@ struct Div {
     return a / b;
   }
 };
-/// A NaN in either operand gives NaN: the comparison is false for it, so b is taken; a is tested.
+/// A NaN in either operand gives NaN. If b is NaN, the comparison is false, so that b is taken; a
+/// is tested explicitly.
 struct Min {
   template <class T>
   static T Do(T a, T b) {

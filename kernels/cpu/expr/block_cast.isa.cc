@@ -26,7 +26,7 @@ struct FloatToI32 {
   }
 };
 
-/// The same at the ends of a type of at most 16 bits.
+/// Truncates, saturates at the ends of R, a type of at most 16 bits; NaN gives 0.
 template <class R>
 struct FloatToNarrow {
   static R Do(float a) {

@@ -1,6 +1,6 @@
-// EvalBlock: one step of the expression at a time over a block small enough for the first-level
-// cache. Contiguous inputs are read and a contiguous output is written in place; everything that is
-// the same at every point is computed once.
+// EvalBlock evaluates one step of the expression at a time over a block that is small enough for
+// the first-level cache. Contiguous inputs are read in place, and a contiguous output is written
+// directly. Whatever is the same at every point is computed once.
 #include "kernels/cpu/expr/block_eval.h"
 
 #include <cstddef>
@@ -14,14 +14,15 @@ namespace {
 constexpr int64_t kScratchBytes = 96 * 1024;
 constexpr int kCachedPlans = 4;
 
-/// Blocks of an expression after which tables are made: few are over before that pays.
+/// Number of blocks of an expression after which tables are made. With fewer blocks, making them
+/// would cost more than it saves.
 constexpr int kBlocksBeforeTables = 3;
 
 /// A plan with its functions looked up.
 struct Compiled {
   BlockPlan plan;
   BlockFn fn[abi::kMaxExprNodes];
-  int blocks = 0;  ///< evaluated so far, up to the ones before tables
+  int blocks = 0;  ///< blocks evaluated so far; counting ends when tables are made
   alignas(64) unsigned char table[kMaxBlockTables][kTableEntries * kMaxTableEntryBytes];
 };
 
@@ -117,8 +118,9 @@ void EvalIndex(Piece& p, int i) {
   p.value[i] = {SlotOf(p, i), 1};
 }
 
-/// Where the last step may write: straight to the output when it is the only one. With several, the
-/// value of another might be an input in place, which this output may overwrite.
+/// The output's memory if step i is the last one and may write its value straight there, otherwise
+/// nullptr. It may do so only if there is one output: with several, the value of another one might
+/// still be an input that is read in place, which writing this output could overwrite.
 void* DirectOutput(const Piece& p, int i) {
   const BlockPlan& plan = p.compiled->plan;
   if (i != plan.steps - 1 || plan.results != 1 || plan.result[0] != i) return nullptr;
@@ -199,21 +201,23 @@ void EvalPiece(Piece& p) {
   StoreResults(p);
 }
 
-/// Elements whose slots fit the scratch: all of a block for every expression with few live values.
+/// Number of elements that are evaluated at a time, so that their slots fit the scratch memory: a
+/// whole block for every expression with few live values.
 int64_t PieceElements(const BlockPlan& plan) {
   const int64_t per_element = static_cast<int64_t>(plan.slots) * plan.slot_bytes;
   if (per_element * kBlockElements <= kScratchBytes) return kBlockElements;
   return kScratchBytes / per_element / 16 * 16;
 }
 
-/// Evaluates the nodes that depend on the table's source for all its values.
+/// Fills a table: evaluates the nodes that depend on the table's source, for all values of the
+/// source.
 void FillTable(const Compiled& compiled, const BlockTable& table, unsigned char* out) {
   const BlockPlan& plan = compiled.plan;
   uint8_t all[kTableEntries];
   for (int i = 0; i < kTableEntries; ++i) all[i] = static_cast<uint8_t>(i);
   Piece p;
   p.compiled = &compiled;
-  const BlockOutput none = {nullptr, 0, 0, DType::kBool};  // no step writes where results go
+  const BlockOutput none = {nullptr, 0, 0, DType::kBool};  // so that no step writes to an output
   p.outputs = &none;
   p.slot_bytes = int64_t{kTableEntries} * plan.slot_bytes;
   p.row = p.col = 0;

@@ -1,6 +1,7 @@
 /// Loops over blocks that the compiler vectorises. For *.isa.cc files only.
 ///
-/// `GCC ivdep` is true of every loop here: an output is either apart from an operand or exactly it.
+/// `GCC ivdep` holds for every loop here, since an output either does not overlap an operand or is
+/// exactly that operand.
 #pragma once
 
 #include "kernels/cpu/expr/block_ops.h"
@@ -16,7 +17,8 @@ void UnaryLoop(int64_t n, const BlockOperand* args, void* out) {
   for (int64_t i = 0; i < n; ++i) r[i] = static_cast<R>(Op::Do(a[i]));
 }
 
-/// out[i] = Op::Do(a[i], b[i]); at most one operand repeats one element, unless n is 1.
+/// out[i] = Op::Do(a[i], b[i]). At most one of the operands may repeat a single element (step 0),
+/// unless n is 1.
 template <class T, class R, class Op>
 void BinaryLoop(int64_t n, const BlockOperand* args, void* out) {
   const T* a = static_cast<const T*>(args[0].data);

@@ -1,16 +1,17 @@
 // Transcendental functions of f32, and the roundings and predicates of floats.
 #include <cmath>
 
+#include "kernels/cpu/common/loop_functions.h"
 #include "kernels/cpu/expr/block_loops.h"
 #include "kernels/cpu/expr/half.h"
-#include "kernels/cpu/common/loop_functions.h"
 
 AICF_ISA_BEGIN
 namespace {
 
 using abi::ExprOp;
 
-/// A stretch short enough to redo where a vector function does not hold.
+/// Elements of a stretch. Where the vector function is not accurate for some of its elements, the
+/// stretch is walked again to replace their results; it is short so that this costs little.
 constexpr int64_t kStretch = 64;
 
 struct ExpOp {

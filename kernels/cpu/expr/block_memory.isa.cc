@@ -98,7 +98,7 @@ void WidenRows(const BlockInput& in, int64_t rows, int64_t cols, float* dense) {
   }
 }
 
-/// step: 1, or 0 for one value everywhere.
+/// Narrows rows of a dense block. value.step is 1, or 0 where one value is stored everywhere.
 void NarrowRows(const BlockOperand& value, int64_t rows, int64_t cols, const BlockOutput& out) {
   const int64_t bytes = IsFloat(out.dtype) ? 4 : 1;
   for (int64_t r = 0; r < rows; ++r) {

@@ -22,7 +22,8 @@ BlockFn FindMath(const BlockStep& step);
 /// Copies rows x cols elements at the given element strides into a dense block, widening f16 and
 /// bf16 to f32 and normalising bool to 0 or 1.
 void LoadBlock(const BlockInput& input, int64_t rows, int64_t cols, void* dense);
-/// The opposite: narrows f32 to f16 and bf16. value.step 0 repeats one element.
+/// The inverse of LoadBlock: narrows f32 to f16 and bf16. With value.step 0, one element is
+/// repeated.
 void StoreBlock(const BlockOperand& value, int64_t rows, int64_t cols, const BlockOutput& output);
 
 AICF_ISA_END

@@ -21,13 +21,14 @@ void FindLastReaders(const BlockPlan& plan, int* last) {
   for (int r = 0; r < plan.results; ++r) last[plan.result[r]] = plan.steps;
 }
 
-/// What a reader of the node depends on: the node's root, or the node where that has 8 bits.
+/// The one node of 8 bits on which a reader of `node` depends through it: the root of `node`, or
+/// `node` itself if it has 8 bits and no root; -1 if there is none.
 int EffectiveRoot(const BlockPlan& plan, int node) {
   if (plan.root[node] >= 0) return plan.root[node];
   return IsByteInteger(plan.step[node].node.dtype) ? node : -1;
 }
 
-/// The common root of a node's arguments that are no constants.
+/// The root that all arguments of a node other than constants have in common; -1 if there is none.
 int16_t RootOf(const BlockPlan& plan, const BlockStep& step) {
   int root = -1;
   for (int a = 0; a < step.arity; ++a) {
@@ -40,21 +41,22 @@ int16_t RootOf(const BlockPlan& plan, const BlockStep& step) {
   return static_cast<int16_t>(root);
 }
 
-/// Nodes up to `node` that depend on its root alone.
+/// Number of nodes up to and including `node` that depend only on its root, which a lookup saves.
 int SavedNodes(const BlockPlan& plan, int node) {
   int count = 0;
   for (int i = 0; i <= node; ++i) count += plan.root[i] == plan.root[node];
   return count;
 }
 
-/// Whether a table of such values is worth it, and small.
+/// Whether a table of the node's values is possible, small, and worth it.
 bool MakesTable(const BlockPlan& plan, int node) {
   const int64_t bytes = DTypeBytes(plan.step[node].node.dtype);
   return plan.root[node] >= 0 && (bytes == 1 || bytes == kMaxTableEntryBytes) &&
          SavedNodes(plan, node) >= kMinTableNodes;
 }
 
-/// Values that others than nodes of the same root need.
+/// Chooses the values to look up: those that depend on a root and are results, or are read by a
+/// node that does not have the same root.
 void FindTables(BlockPlan* plan) {
   bool leaves[abi::kMaxExprNodes] = {};
   for (int i = 0; i < plan->steps; ++i) {
@@ -73,7 +75,8 @@ void FindTables(BlockPlan* plan) {
   }
 }
 
-/// Makes the steps of plan->table lookups, and skips what nobody needs any more.
+/// Turns the steps in plan->table into lookups, and marks the steps that no result needs any more
+/// as skipped.
 void UseTables(BlockPlan* plan) {
   for (int t = 0; t < plan->tables; ++t) {
     BlockStep& step = plan->step[plan->table[t].node];
@@ -106,8 +109,8 @@ void AssignSlots(const int* last, BlockPlan* plan) {
   for (int i = 0; i < plan->steps; ++i) {
     BlockStep& step = plan->step[i];
     if (step.node.op == ExprOp::kConst || step.skipped) continue;
-    // An argument read here for the last time gives its slot to the result: element i of the result
-    // needs element i of the argument only.
+    // An argument that is read here for the last time may give its slot to the result, because
+    // element i of the result needs only element i of the argument.
     for (int a = 0; a < step.arity; ++a) {
       const int16_t freed = plan->step[step.node.args[a]].slot;
       if (freed >= 0 && last[step.node.args[a]] == i &&
@@ -123,7 +126,7 @@ void AssignSlots(const int* last, BlockPlan* plan) {
   }
 }
 
-/// x^2 as x * x: the same value, rounded once.
+/// Turns x^2 into x * x, which is the same value, rounded once.
 void SquareByMultiplying(BlockPlan* plan, BlockStep* step) {
   if (step->node.op != ExprOp::kPow || step->node.dtype != DType::kF32) return;
   const BlockStep& exponent = plan->step[step->node.args[1]];
@@ -163,7 +166,7 @@ bool PlanMatches(const BlockPlan& plan, const abi::Expr& expr) {
   if (plan.steps != static_cast<int>(expr.nodes.size())) return false;
   if (plan.results != static_cast<int>(expr.results.size())) return false;
   if (!std::equal(expr.results.begin(), expr.results.end(), plan.result)) return false;
-  // Called for every block: one comparison of bytes.
+  // This runs for every block, so the nodes are compared as bytes in one call.
   static_assert(std::has_unique_object_representations_v<abi::ExprNode>);
   return std::memcmp(plan.source, expr.nodes.data(), expr.nodes.size() * sizeof(abi::ExprNode)) ==
          0;

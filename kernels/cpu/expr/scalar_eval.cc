@@ -91,7 +91,7 @@ double ScalarToDouble(Scalar value, DType dtype) {
 Scalar CastScalar(Scalar value, DType from, DType to) {
   if (IsFloat(from)) return ScalarFromDouble(value.f, to);
   if (!IsFloat(to)) return IntScalar(WrapInteger(value.i, to));
-  // Straight to f32: by way of double a large integer would round twice.
+  // Converted straight to f32: by way of double, a large integer would be rounded twice.
   if (to == DType::kF32) {
     return FloatScalar(from == DType::kU64 ? static_cast<float>(static_cast<uint64_t>(value.i))
                                            : static_cast<float>(value.i));

@@ -3,9 +3,8 @@
 ///
 /// Where expr_ops.def leaves a choice, this is what holds on every backend:
 ///   - an f32 node is the exact result rounded to f32; integers wrap modulo 2^bits;
-///   - cast: float to integer truncates, saturates at the ends of the range, NaN gives 0; integer
-///   to
-///     integer wraps; anything to bool is "not equal to zero";
+///   - cast: float to integer truncates, saturates at the ends of the range, NaN gives 0;
+///     integer to integer wraps; anything to bool is "not equal to zero";
 ///   - min, max and sign give NaN for NaN; sign(0) = 0; INT_MIN / -1 = INT_MIN;
 ///   - integer pow wraps; a negative exponent gives the truncated reciprocal (0 for 0);
 ///   - a shift by the width or more gives 0 (-1 for a negative signed value shifted right).
@@ -38,7 +37,7 @@ inline Scalar IntScalar(int64_t value) {
   return s;
 }
 
-/// The value with dtype `to` of a real number: f32 rounds, integers truncate and saturate.
+/// A real number converted to dtype `to`: f32 rounds, integers truncate and saturate.
 Scalar ScalarFromDouble(double value, DType to);
 /// REQUIRES: dtype is a compute dtype (not f16, bf16). u64 above 2^53 rounds.
 double ScalarToDouble(Scalar value, DType dtype);

@@ -8,7 +8,7 @@
 namespace aicf::cpu {
 
 /// Float operators, computed in double and not yet rounded to f32. `single` says that the node is
-/// f32: rsqrt rounds its square root, fma and the division rounding follow from it.
+/// f32: rsqrt then rounds its square root to f32, and fma rounds once to f32.
 double FloatUnary(abi::ExprOp op, double a, bool single);
 double FloatBinary(abi::ExprOp op, double a, double b);
 double FloatFma(double a, double b, double c, bool single);

@@ -6,7 +6,7 @@
 
 namespace aicf::cpu {
 
-/// Axes at the end of the output that follow the data's last axes.
+/// Number of axes of a row: axes at the end of the output that are the data's last axes.
 /// REQUIRES: kTake or kPoints.
 inline int GatherRowRank(const abi::Problem& p) {
   const auto& a = p.as<abi::GatherAttrs>();

@@ -8,8 +8,7 @@
 namespace aicf::cpu {
 namespace {
 
-/// Coordinates in the data of the element that stands at `out`; false when an index is out of
-/// range.
+/// Coordinates in the data of the element that goes to `out`; false when an index is out of range.
 bool SourceOf(const abi::ArgBlock& args, const int64_t* out, int64_t* at) {
   const auto& attrs = args.problem->as<abi::GatherAttrs>();
   const abi::TensorArg& data = Input(args, 0);
@@ -31,7 +30,7 @@ bool SourceOf(const abi::ArgBlock& args, const int64_t* out, int64_t* at) {
   }
   const int axis = static_cast<int>(attrs.axis);
   const bool take = attrs.kind == abi::GatherKind::kTake;
-  const int after = take ? indices.rank - 1 : 0;  // how far later axes stand from those of the data
+  const int after = take ? indices.rank - 1 : 0;  // how far the output shifts the data's later axes
   for (int d = 0; d < data.rank; ++d) at[d] = out[d < axis ? d : d + after];
   at[axis] = WrappedIndex(LoadAt(indices, take ? out + axis : out).i, data.shape[axis]);
   return at[axis] >= 0;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kPieceBytes = 64 * 1024;
 
-/// A row of `bytes` bytes; 4 is by far the most common length that a call would be wasted on.
+/// Copies a row of `bytes` bytes. Rows of 4 bytes are common and too short to be worth a call.
 void CopyRow(char* to, const char* from, int64_t bytes) {
   if (bytes == 4) {
     std::memcpy(to, from, 4);
@@ -58,7 +58,7 @@ void GatherRows(const abi::ArgBlock& args) {
   const abi::TensorArg& data = Input(args, 0);
   const abi::TensorArg& out = Output(args, 0);
   const int64_t element = DTypeBytes(data.dtype);
-  // One place per row: the axes of the output before those of the row.
+  // The axes of the output before those of a row count the rows.
   const int places_rank = out.rank - GatherRowRank(*args.problem);
   Dims places;
   int64_t row = element;

@@ -37,7 +37,8 @@ Matrix RawMatrix(const abi::ArgBlock& args) {
   return m;
 }
 
-// An axis of one element may come with any stride; the library wants one that a matrix can have.
+// Strides as the library accepts them. An axis of one element may have any stride in a view; the
+// library requires a stride that is possible for a matrix of this size.
 struct Strides {
   int64_t row, column;
   Strides(const int64_t* s, int64_t rows, int64_t columns) : row(s[0]), column(s[1]) {

@@ -1,5 +1,5 @@
-/// cpu.gemm.blis: f32 matrix products of any strides by the BLIS library, for machines whose vector
-/// unit the own kernels do not cover. Host functions in gemm/hosts.h.
+/// cpu.gemm.blis: f32 matrix products with any strides by the BLIS library, for machines with
+/// vector units that the kernels of this folder do not support. Host functions in gemm/hosts.h.
 ///
 /// The library takes blocks from its own memory pools, which it fills on first use; later calls
 /// allocate nothing. It never starts threads here: rows are split over the caller's threads.

@@ -21,7 +21,8 @@ struct Block {
   }
 };
 
-// RoundNearest of any value: from 2^23 on all are whole, and the baseline's has a shorter range.
+// RoundNearest for values of any magnitude. The baseline's RoundNearest needs |x| < 2^31; from 2^23
+// on all values are whole and are left as they are.
 AICF_INLINE Vec RoundAny(Vec v) {
 #if defined(AICF_ISA_baseline)
   const Vec small = _mm_cmplt_ps(Magnitude(v), Broadcast(0x1p23f));
@@ -32,8 +33,8 @@ AICF_INLINE Vec RoundAny(Vec v) {
 #endif
 }
 
-// Where the vectors of an operand are. Those of one value per row and column end where the tile
-// ends, so the last vector of a row is loaded with a mask.
+// Where the vectors of an operand are. An operand with one value per row and column ends where the
+// tile ends (ends_with_tile), so the last vector of each of its rows is loaded with a mask.
 struct Source {
   const float* at;
   int64_t row_stride = 0;
@@ -48,7 +49,8 @@ class Rows {
 
   AICF_INLINE void Run(float* out, int64_t out_stride) {
     const float* tile = call_.tile + row_ * kVectors * kLanes;
-    // A variable of its own: in an object whose other members are pointed to it would be in memory.
+    // A local variable, so that it stays in registers. As a member it would be in memory, since
+    // there are pointers to other members of the object.
     Values values;
     if (call_.epilogue->from_integers) {
       values.Each([&](Vec, int r, int j) {
@@ -109,7 +111,8 @@ class Rows {
       case ChainOp::kRound:
         return values.Each([&](Vec v, int, int) { return RoundAny(v); });
       case ChainOp::kQuantize:
-        // What is added to a whole number rounds to a whole number, so that nothing is truncated.
+        // kNarrow would also truncate. That is not needed here: the rounded value plus the zero
+        // point is already a whole number.
         return values.Each(
             [&](Vec v, int, int) { return NumberOrZero(Min(hi, Max(lo, RoundAny(v) + b))); });
       case ChainOp::kTable:
@@ -136,7 +139,8 @@ class Rows {
 
   AICF_INLINE float* SavedAt(int r, int j) { return saved_ + (r * kVectors + j) * kLanes; }
 
-  // `room` is where a number becomes a vector, and bytes become floats.
+  // `room` is memory for operands that are not vectors of floats yet: a number is repeated there,
+  // and bytes are converted to floats there.
   AICF_INLINE Source SourceOf(const ChainOperand& operand, float* room) {
     switch (operand.source) {
       case ChainSource::kNumber:
@@ -187,7 +191,8 @@ class Rows {
       values.Each([&](Vec v, int r, int j) { return f(v, Whole(x, r, j)); });
     }
   }
-  // What a masked load leaves out is not stored, so the mask does for both.
+  // If one of the operands needs the mask, both are loaded with it: the lanes that it leaves out
+  // are not stored anyway.
   template <class F>
   AICF_INLINE void EachWith(Values& values, const Source& x, const Source& y, const F& f) {
     if (x.ends_with_tile || y.ends_with_tile) {
@@ -209,7 +214,7 @@ void RunRows(const ChainCall& call, int row, Mask last, float* out, int64_t out_
   Rows<kRows, kVectors>(call, row, last).Run(out, out_stride);
 }
 
-// As many rows at a time as keep about eight vectors in flight.
+// Runs the steps on so many rows at a time that about eight vectors are in flight.
 template <int kVectors>
 void RunAll(const ChainCall& call, float* out, int64_t out_stride) {
   constexpr int kGroup = kVectors == 1 ? 8 : kVectors == 2 ? 4 : kVectors == 3 ? 3 : 2;

@@ -35,7 +35,8 @@ bool StepOfFunction(ExprOp op, ChainStep* step) {
   }
 }
 
-// Dividing by such a number and multiplying by its reciprocal round the same exact value.
+// Whether c is a power of two whose reciprocal is finite. Multiplying by the reciprocal then gives
+// the same result as dividing by c, since both round the same exact value.
 bool HasExactReciprocal(float c) {
   int exponent = 0;
   return std::fabs(std::frexp(c, &exponent)) == 0.5f && std::isfinite(1 / c);
@@ -76,7 +77,8 @@ bool ChainMatcher::Match(int node, int base, int saved, ChainSteps* steps) {
   }
 }
 
-// f32 to an integer of 8 bits and back: what quantising and dequantising leaves of a value.
+// Matches a cast from f32 to an integer of 8 bits and back, as quantising and then dequantising a
+// value does.
 bool ChainMatcher::MatchNarrow(const ExprNode& n, int base, int saved, ChainSteps* steps) {
   const ExprNode& narrow = nodes_[n.args[0]];
   if (narrow.op != ExprOp::kCast || !IsByteInteger(narrow.dtype)) return false;
@@ -91,7 +93,8 @@ bool ChainMatcher::IsNumber(int node, float* value) const {
   return true;
 }
 
-// An operand of bytes, less its zero point or not, times its scale or not.
+// Whether the node is an operand of bytes as f32, optionally minus a zero point and optionally
+// times a scale.
 bool ChainMatcher::IsDequantised(int node, ChainOperand* operand) const {
   ChainOperand found{};
   found.source = ChainSource::kTensor;
@@ -141,7 +144,8 @@ bool ChainMatcher::MatchOperator(const ExprNode& n, int base, int saved, ChainSt
     for (int i = 0; i < count; ++i) known |= computed[i] == arg;
     if (!known) computed[count++] = arg;
   }
-  // Everything is at hand: v has to be the saved value too.
+  // All arguments are leaves. One step can then compute the node only if v is the saved value and
+  // is one of the arguments.
   if (count == 0) {
     return first_saved != kNothing && first_saved == base && PushOperator(n, base, saved, steps);
   }

@@ -6,23 +6,27 @@
 
 namespace aicf::cpu {
 
-/// Finds steps that lead from one node of an expression, which v holds at first, to another. Each
-/// operator of the expression becomes the step that computes it, or two steps where it uses a value
-/// twice: nothing is merged, reordered or replaced by something that rounds otherwise.
+/// Finds the steps that compute one node of an expression from another one, whose value v holds at
+/// first. (v and s are the registers of a chain, see ChainOp.) Each operator of the expression
+/// becomes the step that computes it, or two steps where it uses a value twice. Nothing is merged,
+/// reordered or replaced by something that rounds differently.
 ///
-/// Where an operator combines two computed values, both come from one value, the fork: it is saved,
-/// one of the two is computed from it, and then the other one where that is not the fork itself.
+/// Where an operator combines two computed values, both have to come from one value, the fork. The
+/// fork is saved and one of the two values is computed from it; then the other one is computed,
+/// unless it is the fork itself.
 class ChainMatcher {
  public:
   explicit ChainMatcher(const abi::Expr& expr) : nodes_(expr.nodes) {}
 
-  /// Appends the steps from node `base` to node `node`; `saved` is the node that s holds and has to
-  /// keep, kNothing: s is free. false where there is no such chain; `steps` is then unspecified.
+  /// Appends the steps from node `base` to node `node`. `saved` is the node whose value s holds and
+  /// has to keep; kNothing: s is free. Returns false if there is no such chain; `steps` is then
+  /// unspecified.
   bool Match(int node, int base, int saved, ChainSteps* steps);
   static constexpr int kNothing = -1;
 
  private:
-  /// Bounds the search on expressions that are made of many products of the same value.
+  /// Most nodes visited by a search. Without a bound it could take very long on expressions that
+  /// consist of many products of the same value.
   static constexpr int kMaxVisits = 500;
 
   bool IsNumber(int node, float* value) const;
@@ -31,7 +35,7 @@ class ChainMatcher {
   bool MatchNarrow(const abi::ExprNode& n, int base, int saved, ChainSteps* steps);
   bool MatchOperator(const abi::ExprNode& n, int base, int saved, ChainSteps* steps);
   bool MatchFork(const abi::ExprNode& n, int kept, int flowing, int base, ChainSteps* steps);
-  /// The argument of a node that has one which is computed; kNothing: another number of them.
+  /// The argument of the node that is computed (not a leaf), if exactly one is; otherwise kNothing.
   int OnlyComputed(int node) const;
   bool PushOperator(const abi::ExprNode& n, int value, int saved, ChainSteps* steps) const;
   bool PushBinary(const abi::ExprNode& n, bool value_first, const ChainOperand& other,

@@ -9,7 +9,7 @@ namespace {
 
 bool IsStorable(DType d) { return d == DType::kF32 || d == DType::kF16 || d == DType::kBF16; }
 
-// The steps from node `first` to the result, as what is stored.
+// Finds the steps from node `first` to the result, including the conversion to the dtype `stored`.
 bool MatchSteps(const abi::Expr& expr, int first, DType stored, ChainSteps* steps) {
   ChainMatcher matcher(expr);
   int last = expr.results[0];
@@ -39,7 +39,8 @@ bool IsColumn(const TileOperand& o) {
   return std::ranges::all_of(o.outer_strides, [](int64_t s) { return s == 0; });
 }
 
-// The slot of an input among the epilogue's column operands, a new one where it has none.
+// Finds the slot of an input among the epilogue's column operands, or adds one; false if all slots
+// are taken.
 bool FindSlot(int input, TileEpilogue* e, int* slot) {
   *slot = 0;
   while (*slot < e->column_count && e->column_inputs[*slot] != input) ++*slot;
@@ -49,7 +50,8 @@ bool FindSlot(int input, TileEpilogue* e, int* slot) {
   return true;
 }
 
-// Operands are tensors until here; those that vary with the column alone are columns.
+// Decides how an operand is read. All operands are kTensor until here; those that vary with the
+// column alone become kColumns. False where the operand cannot be read by a chain.
 bool Place(bool tensors_allowed, TileEpilogue* e, ChainOperand* operand) {
   if (operand->source != ChainSource::kTensor) return true;
   const TileOperand& o = e->inputs[operand->index];
@@ -79,7 +81,7 @@ bool PlaceAll(const ChainSteps& steps, bool tensors_allowed, TileEpilogue* e) {
   return true;
 }
 
-/// The part of an expression before its sums become f32: sums plus or minus terms.
+/// Matches the part of an expression before its integer sums become f32: sums plus or minus terms.
 class IntegerChainMatcher {
  public:
   explicit IntegerChainMatcher(const abi::Expr& expr) : nodes_(expr.nodes) {}
@@ -101,7 +103,8 @@ class IntegerChainMatcher {
     return nodes_[node].op == abi::ExprOp::kInput && nodes_[node].imm == 0;
   }
 
-  // Walks from a node of sums to the raw ones.
+  // Walks from `node` back to the raw sums and collects the terms on the way. False where anything
+  // but i32 additions and subtractions of terms lies between.
   bool AddTerms(int node, TileEpilogue* e) const {
     while (!IsRaw(node)) {
       const abi::ExprNode& n = nodes_[node];
@@ -126,7 +129,7 @@ class IntegerChainMatcher {
     return false;
   }
 
-  // A number, an operand, or a product of two such.
+  // Matches a term: a number, an operand, or a product of two of these.
   bool MakeTerm(int node, const TileEpilogue& e, IntegerTerm* term) const {
     const abi::ExprNode& n = nodes_[node];
     if (n.op != abi::ExprOp::kMul) return Multiply(node, e, term);

@@ -1,5 +1,5 @@
-/// Recognises epilogues that are a chain of steps on one value, which run in registers instead of
-/// through the block evaluator.
+/// Recognises epilogues that are a chain of steps on one value. They run in registers instead of
+/// through the block evaluator (kernels/cpu/expr/block_eval.h).
 #pragma once
 
 #include "kernels/abi/expr.h"
@@ -11,9 +11,9 @@ namespace aicf::cpu {
 /// (inputs, outputs) are filled already. `expr` may be empty: a chain without steps. An expression
 /// that is no chain leaves is_chain false. tensors_allowed: operands that vary with rows may be
 /// addressed as one tile (false when columns are in several pieces).
-/// The steps compute what the expression says, operator by operator, with the roundings that it
-/// says. One thing is the product's own: where the expression first adds one value per column, the
-/// sum of products starts from that value. It is one more term of the sum, and meets its bound.
+/// The steps compute what the expression says, operator by operator and with its roundings, with
+/// one exception: where the expression first adds one value per column, the sum of products starts
+/// from that value. The value is then one more term of the sum, whose error bound still holds.
 void PlanChain(const abi::Expr& expr, bool tensors_allowed, TileEpilogue* epilogue);
 
 /// The same for sums of integers. A chain stores the sums as they are, or adds integers that vary

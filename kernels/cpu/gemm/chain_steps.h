@@ -15,8 +15,8 @@ inline ChainStep StepOf(ChainOp op) {
   return step;
 }
 
-/// A list that refuses what does not fit. Operands of columns are numbered as
-/// TileEpilogue::inputs here.
+/// A list of steps; Push returns false when it is full. Here all operands, also those with one
+/// value per column, are numbered as in TileEpilogue::inputs.
 struct ChainSteps {
   ChainStep step[kMaxChainSteps];
   int count = 0;
@@ -33,7 +33,7 @@ struct ChainSteps {
   bool Push(ChainOp op) { return Push(StepOf(op)); }
   /// v * a + b with one rounding: v + b, v - b, b - v, v * a and -v.
   bool PushLinear(float a, float b);
-  /// Two clamps whose intervals meet are one, whose result is the same for every v.
+  /// Two clamps in a row whose intervals overlap become one clamp with the same result for every v.
   bool PushClamp(float lo, float hi);
 };
 
@@ -45,9 +45,9 @@ inline ChainStep NarrowTo(DType dtype) {
   return step;
 }
 
-/// Puts one step in the place of several that it does: kGate, kSilu, kMulSwapped, kQuantize, and
-/// functions with the linear steps around them. The arithmetic stays the same, v is loaded and
-/// stored less often.
+/// Replaces runs of steps by a single step that does the same: kGate, kSilu, kMulSwapped,
+/// kQuantize, and functions with the linear steps around them. The arithmetic stays the same, but v
+/// is loaded and stored less often.
 void JoinSteps(ChainSteps* steps);
 
 }  // namespace aicf::cpu

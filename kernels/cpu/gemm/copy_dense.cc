@@ -21,7 +21,8 @@ void CopyPlane(const void* from, DType dtype, int64_t offset, int64_t rows, int6
     }
     return;
   }
-  // Tiles, so that both sides stay in the cache when one of them is walked across its lines.
+  // Copied in tiles, so that both sides stay in the cache even if one of them is walked across its
+  // cache lines.
   constexpr int64_t kTile = 32;
   const float* f32 = dtype == DType::kF32 ? static_cast<const float*>(from) + offset : nullptr;
   for (int64_t r0 = 0; r0 < rows; r0 += kTile) {

@@ -3,15 +3,16 @@
 AICF_ISA_BEGIN
 namespace {
 
-// Panels that one tile passes over: their part of x is a few lines of each position.
+// Most panels that one tile passes over. Together they read a few cache lines of each position of
+// x.
 constexpr int kGroupPanels = 8;
 
 // What the tiles of one outer index share.
 struct WindowRows {
   const Igemm& g;
   const Panel* panels;
-  int64_t count;        // of panels
-  int64_t whole = 0;    // of them with all lanes; at most one follows
+  int64_t count;        // number of panels
+  int64_t whole = 0;    // number of leading panels with all lanes; at most one other follows
   bool direct = false;  // sums go from the accumulators to the output
   const Outer* outer = nullptr;
   TileTap taps[kMaxTaps];

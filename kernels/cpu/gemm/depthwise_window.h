@@ -22,16 +22,16 @@ struct WindowCall {
   float* out;  ///< of panel 0
   int64_t out_stride, out_panel_stride;
   Mask last;                       ///< lanes of x and out
-  int64_t first_position, extent;  ///< of x: what row 0 reads first, and how many there are
+  int64_t first_position, extent;  ///< position of x that row 0 reads first; positions that x has
   bool clamp;
   float lo, hi;
 };
 using WindowFn = void (*)(const WindowCall& call);
 
-/// Which positions and lanes of x a tile finds.
+/// Which of the positions and lanes that a tile reads exist in x.
 enum class WindowReads : uint8_t {
   kAll,
-  kSomeLanes,  ///< a masked load costs as much as what it feeds, so it is apart
+  kSomeLanes,  ///< a masked load costs as much as what it feeds, so this is a tile of its own
   kEdge,       ///< positions outside x read as zero; lanes may be missing too
 };
 

@@ -23,7 +23,7 @@ AICF_INLINE void AddWindowRow(const WindowCall& call, const float* x, const floa
 #pragma GCC unroll 40
   for (int p = 0; p < kPositions; ++p, x += call.x_stride) {
     Vec v = LoadPosition<kReads>(call, call.first_position + p, x);
-    // Keeps the compiler from loading it again in each of the sums.
+    // Keeps the compiler from loading the vector again for each sum that uses it.
     asm("" : "+v"(v));
 #pragma GCC unroll 8
     for (int i = 0; i < kWidth; ++i) {

@@ -1,4 +1,4 @@
-/// The sum that both reference kernels are built on.
+/// The sums of products on which the reference kernels of gemm and conv are built.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,9 @@ auto Widen(T value) {
   }
 }
 
-/// The sum over k < n of product(k). Doubles go into four sums in turn, because each addition waits
-/// for the one before it: a network on the reference spends most of its time here.
+/// The sum over k < n of product(k). Doubles are added to four sums in turn, because each addition
+/// has to wait for the previous one to the same sum; a network that runs on the reference kernels
+/// spends most of its time here.
 template <class Product>
 auto SumOf(int64_t n, const Product& product) {
   decltype(product(0)) sums[4] = {};
@@ -65,7 +66,7 @@ void AddProductsAs(const RefLine& a, const RefLine& b, int64_t n, RefSum* sum) {
     }
   };
   const int64_t dx = a.stride, dy = b.stride;
-  if (dx == 1 && dy == 1) {  // the form that the compiler makes vectors of
+  if (dx == 1 && dy == 1) {  // written separately, since the compiler vectorises only this form
     add(SumOf(n, [=](int64_t k) { return Widen<D>(x[k]) * Widen<D>(y[k]); }));
   } else {
     add(SumOf(n, [=](int64_t k) { return Widen<D>(x[k * dx]) * Widen<D>(y[k * dy]); }));
@@ -85,7 +86,7 @@ inline void AddNarrowProducts(const RefLine& a, const RefLine& b, int64_t n, Ref
     VisitNarrow(b.dtype, [&](auto b_tag) {
       const auto* x = static_cast<const decltype(a_tag)*>(a.data);
       const auto* y = static_cast<const decltype(b_tag)*>(b.data);
-      int64_t total = 0;  // below 2^32 each, so no sum in memory overflows
+      int64_t total = 0;  // products are below 2^32: no sum of so many as fit in memory overflows
       for (int64_t k = 0; k < n; ++k) total += int64_t{x[k * a.stride]} * y[k * b.stride];
       sum->i += static_cast<uint64_t>(total);
     });

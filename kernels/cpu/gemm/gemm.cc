@@ -38,7 +38,8 @@ Rows PrepareRows(const abi::ArgBlock& args, const GemmShape& s, WidenRunFn widen
   return rows;
 }
 
-// Everything but B. The two window axes that a product has besides its batch are empty.
+// Fills in everything of *g but B. A matrix product has no window, so the two outer window axes
+// that follow the batch axes have extent 1.
 void FillProduct(const abi::ArgBlock& args, const GemmShape& s, const Rows& rows, Igemm* g) {
   g->x = rows.data;
   g->depth = g->total_depth = s.depth;
@@ -87,7 +88,8 @@ void PackColumns(const abi::ArgBlock& args, const GemmShape& s, const GemmMatric
   });
 }
 
-// Whole panels of B read in place. Columns that fill no panel are left to the caller.
+// Multiplies with B read in place, for as many columns as are whole vectors, and returns their
+// number. The remaining columns are left to the caller.
 int64_t RunInPlace(const abi::ArgBlock& args, const IgemmIsa& isa, const GemmShape& s,
                    const Rows& rows) {
   const abi::TensorArg& b = args.tensors[1];

@@ -11,7 +11,8 @@ inline double GemmFlops(const abi::Problem& p) {
   return 2.0 * static_cast<double>(ElementsOf(p.outputs[0])) * static_cast<double>(s.depth);
 }
 
-/// Share of the peak that a product of this shape reaches: short tiles and unused lanes cost.
+/// Share of the peak that a product of this shape reaches, with short tiles and unused lanes taken
+/// into account.
 inline double GemmShare(const abi::Problem& p, int lanes) {
   const GemmShape s = GemmShapeOf(p);
   const double padded = static_cast<double>(CeilDiv(s.columns, lanes) * lanes);

@@ -62,7 +62,7 @@ struct GemmPanelsHost : CpuHostBase {
     return sizeof(float) * static_cast<uint64_t>(GemmWorkspaceFloats(p, LanesOf(kIsa)));
   }
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
-    // Packing reads and writes each matrix of B once, about a vector per two cycles.
+    // Packing reads and writes each matrix of B once, at about one vector per two cycles.
     const double packed = static_cast<double>(GemmMatricesOf(p).count) *
                           static_cast<double>(GemmPackedFloats(p, LanesOf(kIsa)));
     const double pack_us = GemmReadsB(p, LanesOf(kIsa)) ? 0 : packed / (125 * LanesOf(kIsa));

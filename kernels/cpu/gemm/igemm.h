@@ -4,10 +4,10 @@
 ///   acc[o.., q, c] = sum over planes, window taps and depth of
 ///                    x[o.. , plane, q * stride + tap, k] * B[o..][(plane, tap, k), c]
 ///
-/// Depthwise, x[.., c] stands for x[.., k] and B holds one row per tap.
+/// In a depthwise sum, x[.., c] takes the place of x[.., k], and B holds one row per tap.
 ///
-/// Integers of at most 16 bits are multiplied too: an element of x and of B is then a cell of four
-/// bytes or two words that follow one another in k, and sums are i32 (IntegerForm).
+/// Integers of at most 16 bits are multiplied in the same way. An element of x and of B is then a
+/// "cell": four bytes or two words that are neighbours along k. Sums are then i32 (IntegerForm).
 ///
 /// A gemm has one plane and one tap; its rows are q. A convolution's rows are the output positions
 /// along its last spatial axis; taps that fall outside x read zeros or are skipped. Plain data:
@@ -32,8 +32,7 @@ struct WindowAxis {
   int64_t x_stride = 0;  ///< elements of x per position
 };
 
-/// Largest number of taps (planes and window) of one Igemm, and of gathered row addresses of a
-/// tile.
+/// Most taps (planes times window taps) of one Igemm, and most gathered row addresses of a tile.
 inline constexpr int kMaxTaps = 1024;
 inline constexpr int kMaxRowPointers = 4096;
 /// Longest depth that may meet padding: the length of the row of zeros.
@@ -53,21 +52,23 @@ struct TileOperand {
   int64_t col_stride = 0;
 };
 
-/// What happens to a tile of accumulators. Either `chain` (is_chain) or `expr` says it in full.
+/// The epilogue of a tile of accumulators. If is_chain, `steps` describe it completely, otherwise
+/// `expr` does.
 struct TileEpilogue {
   bool is_chain = false;
   bool is_direct = false;  ///< chain of at most a clamp, into a dense f32 output
   int bias_input = -1;     ///< column operand that accumulators start from; index into inputs
   int step_count = 0;
   ChainStep steps[kMaxChainSteps];
-  /// Sums of integers that become f32 before the steps: first `terms` are added to them.
+  /// Whether the sums are integers, to which `terms` are added and which then become f32 before the
+  /// steps run.
   bool from_integers = false;
   int term_count = 0;
   IntegerTerm terms[kMaxIntegerTerms];
   int column_count = 0;
   int column_inputs[kMaxColumnOperands] = {};  ///< operands that vary with the column alone
 
-  float table[kChainTableEntries];  ///< kTable: by the lowest 8 bits of v
+  float table[kChainTableEntries];  ///< for kTable, indexed by the lowest 8 bits of v
 
   const abi::Expr* expr = nullptr;
   EvalBlockFn eval_block = nullptr;
@@ -115,7 +116,7 @@ struct TileWork {
   int64_t row_stride;  ///< elements between rows (evenly spaced rows only)
   int64_t depth;
   int64_t b_stride;    ///< elements between rows of the panel
-  int64_t b_far;       ///< elements from vector 0 to vector 2 of a panel of four
+  int64_t b_far;       ///< elements from vector 0 to vector 2 of a panel of four vectors
   const float* start;  ///< values that every row starts from: one per column; with integers i32
                        ///< numbers that lie as the panel's columns do
   float* out;          ///< row r at out + r * out_stride; i32 numbers with integers
@@ -124,7 +125,7 @@ struct TileWork {
 
 /// A register tile of integers (gemm/int8.isa.cc).
 using IntegerTileFn = void (*)(const TileWork& work);
-/// The tile of 1 <= rows rows and 1 <= vectors <= 4 vectors. flip: x is i8, not u8.
+/// Finds the integer tile of `rows` >= 1 rows and 1 <= vectors <= 4 vectors. flip: x is i8, not u8.
 using FindIntegerTileFn = IntegerTileFn (*)(IntegerForm form, bool flip, int vectors, int rows,
                                             bool gathered);
 
@@ -141,7 +142,7 @@ struct Igemm {
   WindowAxis window[3];    ///< the last one runs along rows
   bool depthwise = false;  ///< column c reads channel c alone: a sum over taps, depth is 1
   bool merge_taps =
-      false;  ///< taps along rows are contiguous in x, so interior tiles read them as one
+      false;  ///< taps along rows are contiguous in x, so interior tiles read them as one tap
   int64_t total_depth = 0;  ///< planes * taps * depth: rows of B
 
   int outer_rank = 2;  ///< the last two outer axes are window[0] and window[1]
@@ -151,7 +152,7 @@ struct Igemm {
   int64_t width = 0;                       ///< rows per outer index
 
   const float* packed = nullptr;
-  int64_t b_row_stride = 0;  ///< not 0: B is not packed but a strided matrix of whole vectors
+  int64_t b_row_stride = 0;  ///< if not 0, B is a strided matrix of whole vectors, not packed
   int64_t columns = 0;
   int64_t index_column = 0;  ///< coordinate of column 0, for ExprOp::kIndex
   int64_t panel_count = 0;

@@ -12,8 +12,8 @@ alignas(64) constexpr float kZeros[kMaxPaddedDepth] = {};
 
 constexpr int64_t kCacheLineFloats = 16;
 
-// What the tiles of one panel and outer index share. Most tiles are short, so that whatever does
-// not depend on the tile is found once.
+// What the tiles of one panel and outer index share. Most tiles are short, so everything that does
+// not depend on the tile is determined once.
 struct Rows {
   const Igemm& g;
   const Panel& panel;
@@ -23,7 +23,7 @@ struct Rows {
   bool direct = false;     // tiles go from the accumulators to the output
   int64_t tap_count = 0;   // of interior tiles
   TileTap taps[kMaxTaps];  // for row 0
-  TileCall call;           // of an interior tile, but for its place
+  TileCall call;           // the call of an interior tile, except for its place
   float* out = nullptr;    // direct: where row 0 goes
   int inner_rows = 0;      // of the interior tile that `inner` or `inner_integer` computes
   TileFn inner = nullptr;
@@ -36,8 +36,8 @@ struct Rows {
 
 int64_t TapFloats(const Rows& rows) { return rows.g.depth * PackedColumns(rows.panel); }
 
-// The packed panel, and where its taps begin: a panel of integers has the numbers that its sums
-// start from before them.
+// The packed panel, and the beginning of its taps. In a panel of integers, the numbers from which
+// the sums start precede the taps.
 const float* PanelOf(const Rows& rows) { return rows.outer.b + rows.panel.b_offset; }
 const float* TapsOf(const Rows& rows) {
   return PanelOf(rows) + (rows.g.form == IntegerForm::kNone ? 0 : PackedColumns(rows.panel));
@@ -46,7 +46,8 @@ const float* TapsOf(const Rows& rows) {
 // Depthwise: a tile reads only the channels of its own columns.
 int64_t ChannelOffset(const Rows& rows) { return rows.g.depthwise ? rows.panel.first_column : 0; }
 
-// Taps along the rows are one entry of the list: the depths of all of them are one run of x.
+// Whether all taps along the rows become one entry of the list of taps, because their depths
+// together are one contiguous run of x.
 bool JoinsTaps(const Igemm& g, bool x_is_packed) {
   return !g.depthwise && (g.merge_taps || (x_is_packed && g.window[2].step == 1));
 }
@@ -77,7 +78,7 @@ IntegerTileFn FindIntegerTileOf(const Rows& rows, int count, bool gathered) {
   return rows.g.find_integer(rows.g.form, rows.g.flip, rows.panel.vectors, count, gathered);
 }
 
-// A tile whose function no other is likely to want next.
+// Runs a tile without keeping its function: the next tile is not likely to need the same one.
 void RunTileOnce(const Rows& rows, int count, bool gathered, const TileCall& call) {
   if (rows.g.form == IntegerForm::kNone) return FindTileOf(rows, count, gathered)(call);
   FindIntegerTileOf(rows, count, gathered)(call);
@@ -116,7 +117,8 @@ void PrepareCall(Rows* rows) {
   }
 }
 
-// A tile that meets padding, row by row: rows outside x are read from a row of zeros.
+// Runs a tile that meets padding with one address per row and tap; rows outside x are read from a
+// row of zeros.
 void RunGathered(const Rows& rows, int64_t q, int count, TileCall* call) {
   const Igemm& g = rows.g;
   const WindowAxis& w = g.window[2];
@@ -163,8 +165,8 @@ AICF_INLINE void CopyFloats(float* to, const float* from, int64_t n) {
   StoreMasked(to + i, tail, LoadMasked(from + i, tail));
 }
 
-// Copies positions [low, high] of a tap's row of x, zeros where x has none: `pixel` floats each, of
-// which x has the first `valid`.
+// Copies positions [low, high] of a tap's row of x, with zeros where x has no such position. The
+// copy has `pixel` floats per position, of which x has the first `valid`; the others are zeros.
 void CopyPadded(const WindowAxis& w, const float* x, int64_t low, int64_t high, int64_t pixel,
                 int64_t valid, float* to) {
   const int64_t count = high - low + 1;
@@ -184,8 +186,8 @@ void CopyPadded(const WindowAxis& w, const float* x, int64_t low, int64_t high, 
   ZeroFloats(to + end * pixel, (count - end) * pixel);
 }
 
-// A tile that meets padding: the part of x that it reads is copied between zeros, and read as an
-// interior tile is. False when the copy does not fit.
+// Runs a tile that meets padding on a copy of the part of x that it reads, in which padding is
+// zeros, as if it were an interior tile. Returns false when the copy would be too large.
 bool RunPadded(const Rows& rows, int64_t q, int count, TileCall* call) {
   constexpr int64_t kFloats = 8192;
   const Igemm& g = rows.g;
@@ -226,13 +228,14 @@ bool RunPadded(const Rows& rows, int64_t q, int count, TileCall* call) {
   return true;
 }
 
-// A tile that meets padding.
+// Runs a tile that meets padding.
 void RunOutside(const Rows& rows, int64_t q, int count, TileCall call) {
   if (!RunPadded(rows, q, count, &call)) RunGathered(rows, q, count, &call);
 }
 
-// A shallow tile is over before the processor has looked far enough ahead to fetch the next one.
-// Inline, or the compiler would drop the call: to it the function has no effect.
+// Prefetches the rows of the next tile. A shallow tile is so short that the processor does not look
+// far enough ahead to do so by itself. The function is inline, since the compiler, to which it has
+// no effect, would otherwise drop the call.
 AICF_INLINE void PrefetchNext(const TileCall& call, int count) {
   const float* next = call.x + call.taps[0].x + count * call.row_stride;
   for (int r = 0; r < count; ++r, next += call.row_stride) {
@@ -276,7 +279,8 @@ void RunRows(const Igemm& g, const Panel& panel, const Outer& outer, const Outer
   EachTile(range, most, [&](int64_t q, int count) { RunOneTile(&rows, q, count); });
 }
 
-// Rows first: x is read once, in order, and nothing of B is worth keeping.
+// The outer indices are the outermost loop, so that x is read once, in order. Unlike in a product,
+// nothing of B is worth keeping in the cache.
 void RunDepthwiseUnit(const Igemm& g, Range panels, Range outers, Range rows) {
   Outer outer;
   OuterTaps taps;

@@ -13,7 +13,7 @@
 
 namespace aicf::cpu {
 
-/// What every vector variant asks of a problem.
+/// Empty, or why no vector variant takes the problem.
 inline std::string IgemmRefusal(const abi::Problem& p) {
   if (!IsHalfOrSingle(p.inputs[0].dtype)) return "computes f32, f16 and bf16 only";
   if (SumInputs(p) > 1) return "takes no product in two halves";
@@ -23,7 +23,7 @@ inline std::string IgemmRefusal(const abi::Problem& p) {
   return {};
 }
 
-/// The reference: one scalar product at a time, in double.
+/// The host class of the references, which compute one scalar product at a time, in double.
 struct RefHost : CpuHostBase {
   static constexpr bool kNormalizesRows = true;
   static constexpr bool kTakesBlockScales = true;
@@ -40,7 +40,8 @@ inline double UsefulThreads(double flops, const abi::DeviceSpec& d) {
   return std::clamp(flops / 400e3, 1.0, static_cast<double>(std::max(1, d.threads)));
 }
 
-/// Time of `flops` at `share` of what `isa` reaches on the device, but not below that of the bytes.
+/// Predicted time in microseconds: that of `flops` at `share` of the rate that `isa` reaches on the
+/// device, but no less than the time to move the bytes.
 inline double IgemmUs(const abi::Problem& p, const abi::DeviceSpec& d, abi::CpuIsa isa,
                       double flops, double share, double extra_bytes) {
   const double lanes = std::min(1.0, LanesOf(isa) / static_cast<double>(LanesOf(d.isa)));

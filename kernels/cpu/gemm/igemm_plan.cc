@@ -24,9 +24,10 @@ void EachOperand(TileEpilogue* e, const F& f) {
   for (int k = 0; k < e->output_count; ++k) f(e->outputs[k]);
 }
 
-// Rows lie along the last spatial axis. Where that is a single position without a window, as in a
-// sequence stored as length x 1, the axis before it takes its place: a tile of one row would use a
-// fourteenth of the registers. The weights' order stays, since a single tap has no part in it.
+// Rows lie along the last spatial axis. Where that axis is a single position without a window, as
+// in a sequence stored as length x 1, the axis before it takes its place, because a tile of one row
+// would use only a fourteenth of the registers. The order of the packed weights does not change,
+// since an axis with a single tap does not affect it.
 void RotateRows(Igemm* g) {
   const int last = g->outer_rank - 1;
   if (g->outer[last] * g->outer[last - 1] <= 1) return;
@@ -58,7 +59,7 @@ bool MergeAxis(Igemm* g, int axis) {
   const int64_t x_stride = w >= 0 ? g->window[w].x_stride : g->x_outer_strides[axis];
   if (w >= 0 && g->window[w].extent != g->outer[axis]) return false;
   if (g->width == 1) {
-    // A single row has no stride of its own: the axis takes its place.
+    // With a single row, the row strides have no meaning yet: those of the axis take their place.
     row.x_stride = x_stride;
     EachOperand(&g->epilogue, [&](TileOperand& o) { o.row_stride = o.outer_strides[axis]; });
   }
@@ -74,8 +75,8 @@ bool MergeAxis(Igemm* g, int axis) {
   return true;
 }
 
-// Rows of all outer indices that follow one another in every operand become rows of one product:
-// pointwise convolutions and batches with shared weights have then no short rows.
+// Merges the rows of outer indices into longer rows where they follow one another in every operand,
+// so that pointwise convolutions and batches with shared weights do not run in many short rows.
 void MergeRows(Igemm* g) {
   if (!IsPointwise(g->window[2]) || g->window[2].extent != g->width) return;
   for (int axis = g->outer_rank - 1; axis >= 0; --axis) {
@@ -83,11 +84,13 @@ void MergeRows(Igemm* g) {
   }
 }
 
-// A unit's rows of x stay in the second-level cache while the panels of B pass over them. Where all
-// of B stays there too, shorter units read x from a nearer cache.
+// Most bytes of x that a unit's rows read, so that they stay in the second-level cache while the
+// panels of B pass over them. If all of B fits there too (kSmallPanelsBytes), shorter units are
+// better, which read x from a nearer cache.
 constexpr int64_t kUnitBytes = 1024 * 1024, kShortUnitBytes = 128 * 1024;
 constexpr int64_t kSmallPanelsBytes = 256 * 1024;
-// Below this a second thread costs more than it gives (about 5 microseconds of one core).
+// Least work of a unit, about 5 microseconds of one core. With less, a second thread costs more
+// than it gains.
 constexpr double kUnitFlops = 400e3;
 constexpr int64_t kUnitsPerThread = 3;
 
@@ -97,7 +100,8 @@ void PlanUnits(int threads, Igemm* g) {
   const int64_t taps = g->window[0].count * g->window[1].count;
   const int64_t row_elements = g->depthwise ? g->columns : g->planes * taps * g->depth;
   const int64_t row_bytes = std::max<int64_t>(1, row_elements) * int64_t{sizeof(float)};
-  // A multiplication of a depthwise sum costs several of a product's: each needs a load of its own.
+  // A multiplication in a depthwise sum costs as much as several in a product, since each needs its
+  // own load.
   const double flops = (g->depthwise ? 8.0 : 2.0) * static_cast<double>(g->outer_count) *
                        static_cast<double>(g->width) * static_cast<double>(g->total_depth) *
                        static_cast<double>(g->columns);
@@ -109,7 +113,8 @@ void PlanUnits(int threads, Igemm* g) {
   const bool is_short = !g->depthwise && b_bytes <= kSmallPanelsBytes;
   const int64_t unit_bytes = is_short ? kShortUnitBytes : kUnitBytes;
   const int64_t rows = g->outer_count * g->width;
-  // Not below a few tiles: shorter units waste what is loaded for a panel.
+  // A unit has at least a few tiles of rows: shorter ones would make too little use of what is
+  // loaded for a panel.
   const int64_t unit_rows = std::max<int64_t>(
       std::min(unit_bytes / row_bytes, CeilDiv(rows, parts)), std::min<int64_t>(28, rows));
   if (g->width >= unit_rows) {

@@ -1,4 +1,4 @@
-/// From a filled Igemm to its run: merging of axes, cutting into units, the epilogue's plan.
+/// Prepares and runs a filled Igemm: merges axes, cuts the work into units, plans the epilogue.
 #pragma once
 
 #include "kernels/cpu/gemm/igemm.h"
@@ -16,12 +16,12 @@ struct IgemmIsa {
 };
 const IgemmIsa& IgemmIsaOf(abi::CpuIsa isa);
 
-/// What the family's axes are to a product: fills epilogue.inputs and outputs from the call's
-/// tensors.
+/// Which axes of the tensors are the outer axes, rows and columns of a product. FillEpilogue needs
+/// them to fill epilogue.inputs and outputs from the call's tensors.
 struct TileAxes {
   int outer_rank = 2;
   int outer[kMaxRank] = {};                                  ///< tensor axis, -1: none
-  int64_t outer_scale[kMaxRank] = {1, 1, 1, 1, 1, 1, 1, 1};  ///< elements of that axis per step
+  int64_t outer_scale[kMaxRank] = {1, 1, 1, 1, 1, 1, 1, 1};  ///< positions of that axis per step
   int row = -1, column = -1;
   int64_t row_scale = 1;
 };

@@ -8,8 +8,8 @@
 AICF_ISA_BEGIN
 namespace {
 
-// i8 as u8: x + 128, which flips the highest bit of each byte. What that adds to the sums is in the
-// numbers that they start from (integer_pack.h).
+// An i8 is multiplied as the u8 x + 128, which flips the highest bit of each byte. The numbers from
+// which the sums start make up for what that adds to them (integer_pack.h).
 constexpr int32_t kFlip = static_cast<int32_t>(0x80808080u);
 
 template <int kRows, int kVectors>
@@ -62,7 +62,7 @@ AICF_INLINE void RunIntegerTile(const TileWork& work, IntVec flip) {
   StoreSums<kRows, kVectors>(work, acc);
 }
 
-// An exclusive or with a constant 0 is no instruction.
+// Words and u8 are not flipped: the exclusive or with the constant 0 compiles to no instruction.
 template <int kRows, int kVectors, bool kGathered>
 void RunWords(const TileWork& work) {
   RunIntegerTile<WordProducts, kRows, kVectors, kGathered>(work, RepeatInt(0));

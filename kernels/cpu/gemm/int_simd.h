@@ -77,7 +77,7 @@ AICF_INLINE Vec FloatsOf(IntVec v) {
 #endif
 }
 
-/// Truncated. REQUIRES: numbers below 2^31, or what comes out is -2^31.
+/// Truncates each lane to an integer. Numbers outside the range of i32, and NaN, give -2^31.
 AICF_INLINE IntVec IntsOf(Vec v) {
 #if defined(AICF_ISA_avx512)
   return _mm512_maskz_cvttps_epi32(kAllLanes, v);
@@ -88,7 +88,7 @@ AICF_INLINE IntVec IntsOf(Vec v) {
 #endif
 }
 
-/// v, and 0 for NaN.
+/// v, with 0 in the place of NaN.
 AICF_INLINE Vec NumberOrZero(Vec v) {
 #if defined(AICF_ISA_avx512)
   return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, v, _CMP_ORD_Q), v);
@@ -99,10 +99,10 @@ AICF_INLINE Vec NumberOrZero(Vec v) {
 #endif
 }
 
-/// Truncated. REQUIRES: numbers below 2^31.
+/// Truncates each lane to a whole number. REQUIRES: magnitudes below 2^31.
 AICF_INLINE Vec WholePart(Vec v) { return FloatsOf(IntsOf(v)); }
 
-/// Whole numbers within the range of u8 or of i8 as bytes; NaN as 0.
+/// Stores whole numbers within the range of u8 or of i8 as bytes; NaN is stored as 0.
 AICF_INLINE void StoreBytes(void* p, Vec v) {
 #if defined(AICF_ISA_avx512)
   const __m512i whole = _mm512_maskz_cvttps_epi32(kAllLanes, v);
@@ -121,7 +121,7 @@ AICF_INLINE void StoreBytes(void* p, Vec v) {
 #endif
 }
 
-/// The first `count` of kLanes bytes as f32, which is all that is read. REQUIRES: 0 < count.
+/// The first `count` of kLanes bytes as f32; no other bytes are read. REQUIRES: 0 < count.
 AICF_INLINE Vec WidenBytes(const void* p, int count, bool is_signed) {
 #if defined(AICF_ISA_avx512)
   const __m128i bytes = _mm_maskz_loadu_epi8(FirstLanes(count), p);

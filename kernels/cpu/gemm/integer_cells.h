@@ -1,6 +1,6 @@
 /// How integers of at most 16 bits become cells (igemm.h, IntegerForm): which form a product has,
-/// and what can be read where it is. Pure functions of the problem, used by the compiler and by the
-/// kernels alike. Host code only.
+/// and which operands can be read in place. Pure functions of the problem, used by the compiler and
+/// by the kernels alike. Host code only.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ constexpr int64_t CellsOf(IntegerForm form, int64_t count) {
   return (count + ValuesPerCell(form) - 1) / ValuesPerCell(form);
 }
 
-/// Whether x can be read where it is: runs of `run` values along axis `k` are whole cells, and all
-/// other strides are too.
+/// Whether x can be read in place: runs of `run` values along axis `k` are whole cells, and all
+/// other strides are whole numbers of cells.
 inline bool ReadsCells(const abi::View& x, int k, int64_t run, IntegerForm form) {
   const int64_t per_cell = ValuesPerCell(form);
   if (DTypeBytes(x.dtype) * per_cell != sizeof(float) || run % per_cell != 0) return false;

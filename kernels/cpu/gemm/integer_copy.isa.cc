@@ -20,8 +20,8 @@ void CopyRows(const From* from, int64_t rows, int64_t row_stride, int64_t count,
   }
 }
 
-/// Rows of at most four bytes, as of an image's channels, become one cell each. All but the last
-/// row are followed by bytes that may be read.
+/// Copies rows of at most four bytes, such as the channels of an image, into one cell each. All but
+/// the last row can be read as four bytes, since readable bytes follow them.
 void CopyShortRows(const uint8_t* from, int64_t rows, int64_t row_stride, int64_t count,
                    uint8_t* to) {
   const uint32_t mask = count == 4 ? ~0u : (1u << (8 * count)) - 1;
@@ -45,7 +45,7 @@ void CopyCellRows(const void* from, DType dtype, int64_t rows, int64_t row_strid
     return CopyShortRows(static_cast<const uint8_t*>(from), rows, row_stride, count,
                          static_cast<uint8_t*>(to));
   }
-  // i8 and u8 alike: the bits are copied.
+  // i8 and u8 are handled alike, since only bits are copied.
   if (!words) return copy(static_cast<const uint8_t*>(from), static_cast<uint8_t*>(to));
   auto* out = static_cast<int16_t*>(to);
   if (dtype == DType::kU8) return copy(static_cast<const uint8_t*>(from), out);

@@ -7,8 +7,9 @@
 
 namespace aicf::cpu {
 
-/// How many times as fast as f32 the products are. Bytes are twice as fast for certain, and four
-/// times where the processor has an instruction for them, which the prediction does not know.
+/// How many times as fast as f32 the products are. With AVX-512, bytes are at least twice as fast,
+/// and four times where the processor has VNNI; the prediction does not know whether it has, and
+/// takes a value between.
 inline double IntegerSpeed(const abi::Problem& p, abi::CpuIsa isa) {
   const bool bytes = IntegerFormOf(p) == IntegerForm::kBytes;
   return isa == kAvx512 && bytes ? 3.0 : 1.2;
@@ -26,7 +27,8 @@ struct GemmIntegerHost : CpuHostBase {
   static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
     return GemmCellBytes(p);
   }
-  /// What sums start from depends on the sign of A's type, and the order on the form.
+  /// The packed order depends on the form, and the numbers from which sums start on whether A is
+  /// signed.
   static std::string_view Layout(const abi::Problem& p) {
     constexpr int kLanes = LanesOf(kIsa);
     if (IntegerFormOf(p) == IntegerForm::kWords) {

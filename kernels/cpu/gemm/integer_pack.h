@@ -1,9 +1,9 @@
 /// The packed order of B for products of integers, packing and unpacking. Host code only.
 ///
 /// packed[panel] = start[column] (i32), then [tap, cell][column] of four bytes or two words, zero
-/// where there is no element. Panels are those of panels.h. `start` is what the sums begin with:
-/// the tiles read i8 as u8, 128 more than it is, so it is -128 times the sum of the column then,
-/// else 0.
+/// where there is no element. Panels are those of panels.h. `start` is the number from which a
+/// column's sums start. If x is i8, the tiles read it as u8, which makes every value larger by 128,
+/// so `start` is -128 times the sum of the column. Otherwise it is 0.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ struct IntegerMatrix {
   int64_t taps = 1, depth = 0, columns = 0;
 
   int64_t tap_cells() const { return CellsOf(form, depth); }
-  /// Rows of a packed panel.
+  /// Rows of a packed panel: one of start numbers, and those of cells.
   int64_t rows() const { return taps * tap_cells() + 1; }
   int64_t packed_cells(const Panels& panels) const { return panels.packed_floats(rows()); }
 };
 
-/// Whether the tiles read x as 128 more than it is.
+/// Whether x is i8 in products of bytes, so that the tiles read it as the u8 x + 128.
 inline bool FlipsX(const abi::Problem& p) {
   return IntegerFormOf(p) == IntegerForm::kBytes && p.inputs[0].dtype == DType::kI8;
 }

@@ -17,8 +17,8 @@ AICF_INTEGER_TILES_OF(avx512)
 AICF_INTEGER_TILES_OF(avx512vnni)
 #undef AICF_INTEGER_TILES_OF
 
-/// Those of an instruction set; with AVX-512 those of AVX-512 VNNI where the processor has it,
-/// which give the same results.
+/// The tiles of an instruction set. For AVX-512 they are those of AVX-512 VNNI where the processor
+/// has it, which give the same results.
 FindIntegerTileFn IntegerTilesOf(abi::CpuIsa isa);
 
 }  // namespace aicf::cpu

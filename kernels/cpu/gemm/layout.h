@@ -20,8 +20,8 @@ inline GemmShape GemmShapeOf(const abi::Problem& p) {
   return {rank - 2, c[rank - 2], c[rank - 1], p.inputs[0].shape[rank - 1]};
 }
 
-/// Distinct matrices of B and how they are numbered: batch axis i steps the number by step[i]
-/// (0 where B is broadcast).
+/// The number of distinct matrices of B, and how they are numbered: a step along batch axis i
+/// changes the number by step[i] (0 where B is broadcast).
 struct GemmMatrices {
   int64_t count = 1;
   int64_t step[kMaxRank] = {};
@@ -50,14 +50,14 @@ inline int64_t GemmMatrixOffset(const abi::Problem& p, int64_t index) {
   return at;
 }
 
-/// Rows of A are read in place: f32 with contiguous depth.
+/// Whether rows of A are read in place: they are f32 and contiguous along the depth.
 inline bool GemmReadsA(const abi::Problem& p) {
   const abi::View& a = p.inputs[0];
   return a.dtype == DType::kF32 && (a.strides.back() == 1 || a.shape.back() == 1);
 }
 
-/// Few rows over a wide B: each element of B is used in one or two tiles only, so that packing it
-/// would cost more than it saves.
+/// Whether B is read in place. With few rows and a wide B, each element of B is used in only one or
+/// two tiles, so that packing it would cost more than it saves.
 inline bool GemmReadsB(const abi::Problem& p, int lanes) {
   const abi::View& b = p.inputs[1];
   const GemmShape s = GemmShapeOf(p);
@@ -76,7 +76,7 @@ inline int64_t GemmWorkspaceFloats(const abi::Problem& p, int lanes) {
   return b + (GemmReadsA(p) ? 0 : ElementsOf(p.inputs[0]));
 }
 
-/// cpu.gemm.blis writes the output itself: nothing follows the product.
+/// Whether cpu.gemm.blis writes the output directly, because no epilogue follows the product.
 inline bool GemmBlisIsDirect(const abi::Problem& p) {
   return p.epilogue.empty() && p.outputs[0].dtype == DType::kF32;
 }
@@ -101,7 +101,8 @@ inline void PackGemmPanel(const abi::Problem& p, const Panels& panels, int64_t p
   }
 }
 
-/// The inverse for all columns of the matrix whose element (0, 0) is number `offset` of the buffer.
+/// The inverse of PackGemmPanel, for all columns of the matrix whose element (0, 0) is number
+/// `offset` of the buffer.
 inline void UnpackGemmPanel(const abi::Problem& p, const Panels& panels, int64_t panel,
                             const float* packed, int64_t offset, void* buffer) {
   const abi::View& b = p.inputs[1];

@@ -10,8 +10,8 @@
 
 AICF_ISA_BEGIN
 
-// Accumulators plus one panel row plus one broadcast fill the register file: 32 registers with
-// AVX-512, 16 otherwise.
+// Most rows of a tile, by its number of vectors. Accumulators, one row of the panel and one
+// broadcast value of A fill the register file: 32 registers with AVX-512, 16 otherwise.
 inline constexpr int kTileRows[4] = {kLanes == 16 ? 14 : 12, kLanes == 16 ? 14 : 6,
                                      kLanes == 16 ? 9 : 4, kLanes == 16 ? 6 : 2};
 
@@ -73,7 +73,7 @@ AICF_INLINE void FinishAccumulators(const Call& call, float* out, Vec (&acc)[kRo
       for (int j = 0; j < kVectors; ++j) acc[r][j] = Min(hi, Max(lo, acc[r][j]));
     }
   }
-  // Copies: for all the compiler knows, the stores change the call.
+  // Copied to local variables, since as far as the compiler knows the stores could change the call.
   const int64_t stride = call.out_stride;
   const Mask last = call.last;
 #pragma GCC unroll 16
@@ -84,8 +84,9 @@ AICF_INLINE void FinishAccumulators(const Call& call, float* out, Vec (&acc)[kRo
   }
 }
 
-// How far ahead of its use a row of a panel is asked for: deep panels come from the second-level
-// cache, which alone costs a tenth of the time. A panel of one vector is small and used slowly.
+// How many rows ahead of its use a row of a panel is prefetched. Deep panels come from the
+// second-level cache; without prefetching, that costs a tenth of the time. A panel of one vector is
+// not prefetched, since it is small and used slowly.
 inline constexpr int64_t kAheadRows = 16;
 
 // Vector j of a row of a panel.
@@ -94,8 +95,9 @@ AICF_INLINE int64_t PanelVector(int j, int64_t far) {
   return kVectors == 4 && j >= 2 ? far + (j - 2) * kLanes : j * kLanes;
 }
 
-// Products that are summed before their sum joins the others: the rounding error of a sum grows
-// with its length, and the detour through memory costs a hundredth of the time.
+// Number of products that are summed before their sum is added to that of earlier runs. The
+// rounding error of a sum grows with its length; the detour through memory costs a hundredth of the
+// time.
 inline constexpr int64_t kRunLength = 128;
 
 template <int kRows, int kVectors>

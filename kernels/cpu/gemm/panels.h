@@ -44,7 +44,7 @@ struct Panels {
     threes = vectors % 3 == 1 && vectors > 1 ? (vectors - 4) / 3 : vectors / 3;
     count = threes + (vectors - 3 * threes + 1) / 2;
   }
-  /// Panels of at most `width` vectors, for kernels that want others than the product's.
+  /// Panels of at most `width` vectors, for kernels that need other panels than products do.
   Panels(int64_t columns, int lane_count, int width)
       : vectors((columns + lane_count - 1) / lane_count), lanes(lane_count), narrow(width) {
     count = (vectors + width - 1) / width;
@@ -100,8 +100,9 @@ inline bool IsHalfOrSingle(DType d) {
   return d == DType::kF32 || d == DType::kF16 || d == DType::kBF16;
 }
 
-/// Packed weights below the normal range become zero: trained models hold whole layers of them,
-/// each costs the processor a hundred cycles per use, and none can move a sum of normal values.
+/// Sets packed weights below the normal range to zero. Trained models have whole layers of such
+/// weights, each of which costs the processor a hundred cycles per use, and none of which can
+/// change a sum of normal values.
 inline void FlushDenormals(float* values, uint64_t count) {
   for (uint64_t i = 0; i < count; ++i) {
     if (std::abs(values[i]) < std::numeric_limits<float>::min()) values[i] = 0.0f;

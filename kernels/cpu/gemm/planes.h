@@ -7,9 +7,10 @@
 
 namespace aicf::cpu {
 
-/// Calls f(offset, index) for every plane of the last two axes of `order`, on the caller's threads:
-/// the place in the buffer of its first element, and its number. plane_work: elements of a plane,
-/// of which a piece of work has at least `grain` where there are as many.
+/// Calls f(offset, index) for every plane of the last two axes of `order`, on the caller's threads.
+/// offset: place of the plane's first element in the buffer; index: number of the plane.
+/// plane_work: elements of a plane. Planes are grouped into pieces of work of about `grain`
+/// elements.
 template <class F>
 void ForEachPlane(const abi::ArgBlock& args, const abi::TensorArg& from, const int* order,
                   int64_t plane_work, int64_t grain, const F& f) {

@@ -10,7 +10,7 @@
 namespace aicf::cpu {
 namespace {
 
-// Row `row` of the output counts all axes but the last.
+// Sets the coordinates of row `row` of the output, counted along all axes but the last.
 void RowCoords(const abi::TensorArg& out, int64_t row, int64_t* coords) {
   for (int axis = out.rank - 2; axis >= 0; --axis) {
     coords[axis] = row % out.shape[axis];
@@ -45,8 +45,8 @@ std::vector<float> NormalizedRow(const abi::ArgBlock& args, int64_t* at) {
 
 namespace {
 
-// The sum whose operands have a scale for every block (abi::GemmAttrs), of the row of A and the
-// column of B at these places. Leaves 0 in the axis of k of both.
+// Adds the products of the row of A at a_at and the column of B at b_at where the operands have a
+// scale for every block (abi::GemmAttrs). Leaves 0 in the axis of k of both.
 void AddScaledProducts(const abi::ArgBlock& args, int64_t* a_at, int64_t* b_at, RefSum* sum) {
   const auto& attrs = args.problem->as<abi::GemmAttrs>();
   const abi::TensorArg &a = Input(args, 0), &b = Input(args, 1);
@@ -68,11 +68,11 @@ void AddScaledProducts(const abi::ArgBlock& args, int64_t* a_at, int64_t* b_at, 
 
 struct Moments {
   double mean = 0;
-  double squares = 0;  ///< of the differences from the mean, their sum
+  double squares = 0;  ///< sum of the squares of the differences from the mean
 };
 
-// Of `count` neighbours along the last axis, the first of them at these places, where it leaves
-// those of the first.
+// The moments of `count` neighbours along the last axis, of which the first one is at `at`. Leaves
+// `at` as it was.
 Moments MomentsOf(const abi::TensorArg& t, int64_t* at, int64_t count) {
   int64_t& k = at[t.rank - 1];
   const int64_t first = k;
@@ -87,7 +87,7 @@ Moments MomentsOf(const abi::TensorArg& t, int64_t* at, int64_t count) {
   return m;
 }
 
-// Of a row of which the moments of parts of so many terms are known.
+// The moments of a row from the moments of its parts, which have `terms` terms each.
 Moments MomentsOfParts(const abi::TensorArg& parts, int64_t* at, int64_t terms) {
   int64_t& p = at[parts.rank - 1];
   const int64_t numbers = parts.shape[parts.rank - 1];
@@ -103,8 +103,8 @@ Moments MomentsOfParts(const abi::TensorArg& parts, int64_t* at, int64_t terms) 
   return m;
 }
 
-// The moments of A's row at these places (abi::SeesMoments), into the raw inputs that follow the
-// sums, and into the output for them where they are stored. Leaves 0 in the axis of k.
+// Computes the moments of A's row at a_at (abi::SeesMoments). They go to the raw inputs that follow
+// the sums and, where they are stored, to their output. Leaves 0 in the axis of k.
 void RowMoments(const abi::ArgBlock& args, int64_t* a_at, Scalar* raws) {
   const abi::Problem& problem = *args.problem;
   const abi::TensorArg& a = Input(args, 0);
@@ -128,8 +128,8 @@ void RowMoments(const abi::ArgBlock& args, int64_t* a_at, Scalar* raws) {
   k = 0;
 }
 
-// The moments of parts of the first result's row at these places (abi::StoresParts), into the
-// output for them. The row has been stored.
+// Stores the moments of parts of the first result's row at `coords` (abi::StoresParts) in their
+// output. REQUIRES: the row itself has been stored, since it is read back.
 void StoreParts(const abi::ArgBlock& args, int64_t* coords) {
   const abi::TensorArg& result = Output(args, 0);
   const abi::TensorArg& parts = Output(args, static_cast<int>(abi::ResultCount(*args.problem)));

@@ -11,7 +11,8 @@ namespace aicf::cpu {
 
 void GemmRef(const abi::ArgBlock& args);
 
-/// The row of A at `at`, normalised as abi::GemmAttrs says. Leaves 0 in the last of `at`.
+/// The row of A at `at`, normalised as abi::GemmAttrs says. Leaves 0 in the last coordinate of
+/// `at`.
 std::vector<float> NormalizedRow(const abi::ArgBlock& args, int64_t* at);
 
 }  // namespace aicf::cpu

@@ -15,7 +15,8 @@ void StoreF32(const float* tile, int64_t tile_stride, int rows, int columns, flo
     }
     return;
   }
-  // Column by column: neighbours in memory are the rows, or there is no neighbour.
+  // Other tiles are stored column by column: their rows are neighbours in memory, or nothing is, or
+  // they have few columns.
   for (int c = 0; c < columns; ++c, ++tile, out += col_stride) {
     const float* from = tile;
     float* to = out;

@@ -13,8 +13,8 @@ struct Range {
 /// A tap without its position along the rows.
 struct OuterTap {
   int64_t x;      ///< elements from Outer::x
-  int64_t index;  ///< of its first tap along the rows, in packed order
-  bool inside;    ///< false: all it reads is padding, and x says nothing
+  int64_t index;  ///< number of its first tap along the rows, in packed order
+  bool inside;    ///< false: it reads nothing but padding, and x has no meaning
 };
 
 struct OuterTaps {
@@ -23,8 +23,9 @@ struct OuterTaps {
   OuterTap taps[kMaxTaps];
 };
 
-/// Lists the taps that lie inside x along the two outer window axes. With Igemm::flip those outside
-/// too: there padding adds to the sums, and what they start from counts on it.
+/// Lists the taps that lie inside x along the two outer window axes. With Igemm::flip it lists
+/// those outside too: padding is then read as 128 and adds to the sums, which the numbers that they
+/// start from take into account.
 void CollectTaps(const Igemm& g, const Outer& outer, OuterTaps* list);
 
 /// First and last position of x that rows [q, q + count) read.

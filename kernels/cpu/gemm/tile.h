@@ -15,7 +15,8 @@ struct Segment {
   int64_t offset;   // elements of the output
 };
 
-// Where a panel lies among the columns. Packed, it is `parts` panels one after the other.
+// Where a panel lies among the columns. In packed memory it consists of `parts` panels, one after
+// the other.
 struct PanelPlace {
   int vectors, parts;
   int columns;  // valid ones
@@ -27,7 +28,7 @@ AICF_INLINE int64_t PackedColumns(const PanelPlace& panel) {
   return panel.vectors / panel.parts * kLanes;
 }
 
-/// Rows of a packed panel: those of B, and with integers the one that sums start from.
+/// Rows of a packed panel: those of B, and with integers one more, from which sums start.
 AICF_INLINE int64_t PanelRows(const Igemm& g) {
   return g.total_depth + (g.form == IntegerForm::kNone ? 0 : 1);
 }

@@ -48,7 +48,8 @@ void FinishWithChain(const Igemm& g, const Panel& panel, const Outer& outer, int
   }
   const ChainCall call = {
       &e, tile, rows, panel.vectors, panel.columns, panel.column_values, tensors, panel.terms};
-  // Sums of integers have no steps: their bits pass through as those of floats do.
+  // Sums that are stored as i32 have no steps, so RunChain can store their bits as if they were
+  // floats.
   const bool four_bytes = out.dtype == DType::kF32 || out.dtype == DType::kI32;
   if (four_bytes && out.col_stride == 1 && panel.segment_count == 1) {
     float* to = reinterpret_cast<float*>(TileAddress(outer.outputs[0], out, q, first));
@@ -69,7 +70,7 @@ int32_t LoadInteger(const TileOperand& o, int64_t column) {
   return reinterpret_cast<const int8_t*>(o.data)[i];
 }
 
-// What is added to the sums of the panel's columns.
+// Computes the sum of all terms for each column of the panel.
 void GatherTerms(const TileEpilogue& e, const Panel& panel, float* out) {
   uint32_t sums[kMaxPanelColumns] = {};
   for (int t = 0; t < e.term_count; ++t) {

@@ -1,4 +1,5 @@
-/// cpu.nms.sorted: candidates in the order of their scores, each tested against what was selected.
+/// cpu.nms.sorted: candidates are visited in the order of their scores, and each is tested against
+/// the boxes selected before.
 #include <algorithm>
 #include <new>
 

@@ -1,5 +1,5 @@
-// Groups side by side: short ones, and those whose elements are far apart. Every loop runs across
-// them.
+// Normalises groups side by side, for short groups and those whose elements are far apart in
+// memory. Every loop runs across the groups.
 #include <cmath>
 
 #include "kernels/cpu/common/lanes.h"
@@ -12,7 +12,8 @@ namespace {
 
 using abi::NormalizeKind;
 
-/// f(value, w) for every value; e-th values of all groups together.
+/// Replaces every value by f(value, w), w being its group; the e-th values of all groups are
+/// handled together.
 template <class F>
 void ForEach(float* values, int64_t elements, int64_t width, const F& f) {
   for (int64_t e = 0; e < elements; ++e) {
@@ -64,8 +65,8 @@ void Moments(bool layer, double epsilon, float* values, int64_t elements, int64_
   ForEach(values, elements, width, [&](float& v, int64_t w) { v = v * scale[w]; });
 }
 
-/// Of kVectors times 16 columns, row by row in registers; as float, so that the order of additions
-/// is that of single columns.
+/// Adds up kVectors times 16 columns, row by row, with the sums in registers. They are floats,
+/// added in the same order as for single columns.
 template <int kVectors>
 void SumVectors(const float* values, int64_t stride, int64_t rows, const float* shift, bool squares,
                 double* totals) {

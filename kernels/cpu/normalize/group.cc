@@ -11,7 +11,8 @@
 namespace aicf::cpu {
 namespace {
 
-/// Below this many elements a group fills no vector, and side by side is better.
+/// A group with fewer elements does not fill a vector and is better normalised side by side with
+/// others.
 constexpr int64_t kShortGroup = 16;
 constexpr int64_t kFewestSideBySide = 8;
 
@@ -27,7 +28,8 @@ GroupPlan::GroupPlan(const abi::ArgBlock& args) {
   const abi::TensorArg& out = Output(args, 0);
   inputs = static_cast<int>(args.input_count);
   outputs = static_cast<int>(args.output_count);
-  // The marker does not move inside a group, so that no loop of a group merges with one outside.
+  // The marker's stride is 0 along loops inside a group, so that MakeNest does not merge such a
+  // loop with one outside.
   abi::TensorArg marker = out;
   const Dims dense = RowMajorStrides(ShapeOf(out));
   for (int axis = 0; axis < out.rank; ++axis)
@@ -83,8 +85,9 @@ bool GroupPlan::FollowsInLine(int loop) const {
   return true;
 }
 
-// Groups of few neighbours each, as those of a group normalisation have where channels are stored
-// next to each other. Only means and variances are formed column by column.
+// Chooses in_lines for groups of which only few elements are neighbours, as in a group
+// normalisation with channels innermost. Only means and variances can be formed column by column,
+// so it is for layer norm and RMS norm alone.
 void GroupPlan::ChooseLines(const abi::Problem& problem) {
   const abi::NormalizeKind kind = problem.as<abi::NormalizeAttrs>().kind;
   if (kind != abi::NormalizeKind::kLayerNorm && kind != abi::NormalizeKind::kRmsNorm) return;
@@ -94,7 +97,7 @@ void GroupPlan::ChooseLines(const abi::Problem& problem) {
     if (grouped_[i] || nest.extent[i] < 2 || !FollowsInLine(i)) continue;
     across = i;
     in_lines = true;
-    // Half of the widest, so that few channels are work for several threads.
+    // Half of the widest tile, so that even few channels give work to several threads.
     tile = std::clamp<int64_t>(kLineColumns / 2 / cols, 1, nest.extent[i]);
     tiles = CeilDiv(nest.extent[i], tile);
     return;

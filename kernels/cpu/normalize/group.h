@@ -7,10 +7,10 @@
 
 namespace aicf::cpu {
 
-/// Values that a thread stages for a group without touching the workspace.
+/// Most values of a group that a thread stages in its own buffer instead of the workspace.
 inline constexpr int64_t kStagedGroup = 16 * 1024;
 
-/// Columns of a tile that is walked in rows.
+/// Most columns of a tile that is walked in rows (GroupPlan::in_lines).
 inline constexpr int64_t kLineColumns = 64;
 
 /// True when a group is a run of the output that can be normalised where it will stay: no epilogue,
@@ -20,7 +20,8 @@ bool GroupInOutput(const abi::Problem& problem);
 /// Elements normalised together.
 int64_t GroupElements(const abi::Problem& problem);
 
-/// Loops over the domain: those of the groups, and within a group rows and columns of blocks.
+/// Loops over the domain: those that count groups, and those inside a group, which is walked in
+/// blocks of rows and columns.
 struct GroupPlan {
   explicit GroupPlan(const abi::ArgBlock& args);
 
@@ -34,15 +35,16 @@ struct GroupPlan {
   int64_t col_blocks = 1, row_blocks = 1;
   int64_t blocks = 1;
   int across = -1;  ///< loop whose groups are normalised side by side; -1: one group at a time
-  /// The groups of `across` alternate in memory: a row holds a run of `cols` of each, one after the
-  /// other, in every operand. Then a tile is walked in whole rows.
+  /// Whether the groups along `across` alternate in memory: in every operand, a row holds a run of
+  /// `cols` elements of each group, one after the other. A tile is then walked in whole rows.
   bool in_lines = false;
   int64_t tile = 1;   ///< groups side by side
   int64_t tiles = 1;  ///< tiles along `across`
 
   int OutputOperand(int r) const { return r == 0 ? nest.operands - 1 : inputs + r - 1; }
   void LocateGroup(int64_t group, int64_t* at) const;
-  /// Tile `index` of groups / extent(across) * tiles: sets at[], gives the number of groups.
+  /// Sets at[] to the first group of tile number `index` (there are groups / extent(across) *
+  /// tiles) and returns the number of its groups.
   int64_t LocateTile(int64_t index, int64_t* at) const;
   void LocateBlock(int64_t block, int64_t* at, int64_t* in_rows, int64_t* in_cols) const;
   int64_t IndexOf(int operand, const int64_t* at) const;

@@ -16,7 +16,7 @@ struct VectorHost : CpuHostBase {
     if (dtype != DType::kF32) return StrCat("normalises f32 values only, not ", DTypeName(dtype));
     return {};
   }
-  /// A long group that cannot be normalised in its output is staged.
+  /// Long groups are staged in the workspace where they cannot be normalised in the output itself.
   static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
     if (GroupInOutput(p) || GroupElements(p) <= kStagedGroup) return 0;
     return static_cast<uint64_t>(abi::ElementsOf(p.outputs[0])) * sizeof(float);

@@ -8,7 +8,7 @@
 
 namespace aicf::cpu {
 
-/// Groups that are normalised side by side.
+/// Most groups that are normalised side by side.
 inline constexpr int64_t kNormalizeTile = 256;
 
 struct NormalizeLoops {

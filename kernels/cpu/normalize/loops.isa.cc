@@ -58,7 +58,7 @@ float Max(const float* src, int64_t n) {
     a = MaxOp::Do(a, LoadLanes(src + i));
     i += kLanes;
   }
-  if (n >= kLanes) {  // the rest again with some of the last values
+  if (n >= kLanes) {  // the rest as a full vector that overlaps values already taken
     b = MaxOp::Do(b, LoadLanes(src + n - kLanes));
     i = n;
   }

@@ -15,7 +15,7 @@ namespace {
 
 using abi::NormalizeKind;
 
-/// Elements worth a piece of their own.
+/// Elements that are enough work for a piece of their own.
 constexpr int64_t kPieceElements = 8192;
 
 alignas(64) thread_local float staged[kStagedGroup];
@@ -55,15 +55,15 @@ class Normalization {
                    });
   }
 
-  /// Columns of a tile: their sums, then for every group what its columns have in common.
+  /// The columns of a tile: their sums, and the shift and scale that all columns of a group share.
   struct Columns {
     alignas(64) double totals[kLineColumns] = {};
     alignas(64) float shift[kLineColumns] = {};
     alignas(64) float scale[kLineColumns] = {};
   };
 
-  /// Groups whose runs alternate, row by row: once for the means, once for the variances, once for
-  /// the results.
+  /// Normalises a tile of groups whose runs alternate (GroupPlan::in_lines). It walks over the rows
+  /// for the means, again for the variances, and again for the results.
   void RunLines(int64_t index) const {
     int64_t at[kMaxRank] = {};
     const int64_t width = plan_.LocateTile(index, at), columns = width * plan_.cols;
@@ -88,7 +88,7 @@ class Normalization {
     });
   }
 
-  /// Gives every column of a group f(mean of the group's elements).
+  /// Sets every column of a group to f(mean of the group's elements).
   template <class F>
   void ShareMeans(int64_t width, const F& f, const double* totals, float* columns) const {
     for (int64_t w = 0; w < width; ++w) {
@@ -117,7 +117,7 @@ class Normalization {
     }
   }
 
-  /// Groups side by side, staged as elements x width.
+  /// Normalises a tile of groups side by side, staged as elements x width.
   void RunTile(int64_t index) const {
     int64_t at[kMaxRank] = {};
     const int64_t width = plan_.LocateTile(index, at);
@@ -212,7 +212,7 @@ class Normalization {
             plan_.StrideOf(operand, piece.col_loop), t.dtype};
   }
 
-  /// The prologue over a piece into contiguous values.
+  /// Evaluates the prologue over a piece into contiguous values.
   void LoadPiece(const Piece& piece, float* dst) const {
     const abi::Expr& prologue = args_.problem->prologue;
     BlockInput inputs[abi::kMaxExprInputs];
@@ -224,7 +224,7 @@ class Normalization {
                 inputs, &dense, &origin);
   }
 
-  /// The epilogue over a piece.
+  /// Evaluates the epilogue over a piece and stores the results.
   void StorePiece(const Piece& piece, const float* src) const {
     const abi::Problem& problem = *args_.problem;
     BlockInput inputs[abi::kMaxExprInputs];

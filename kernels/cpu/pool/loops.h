@@ -28,7 +28,7 @@ struct PoolLoops {
   /// of every pixel.
   void (*channels)(DType dtype, bool maximum, const PoolBox& box, int64_t channels, float divisor,
                    const PoolPixels& pixels, float* out);
-  /// As above, maxima of bytes, which stay bytes.
+  /// As `channels`, but for maxima of bytes, which stay bytes.
   void (*bytes)(bool is_signed, const PoolBox& box, int64_t channels, const PoolPixels& pixels,
                 uint8_t* out);
   /// Columns contiguous, box[2] is the row: element w of every row of box[0] and box[1] is added to

@@ -53,7 +53,7 @@ void Channels(const PoolBox& box, const T* data, int64_t channels, float divisor
     BoxLanes<T, Op, 1>(box, data + c, v);
     StoreLanes(out + c, divides ? v[0] / divisor : v[0]);
   }
-  if (c < channels && channels >= kLanes) {  // the rest again with some of the last channels
+  if (c < channels && channels >= kLanes) {  // the rest as a vector that overlaps finished channels
     Lanes v[1];
     BoxLanes<T, Op, 1>(box, data + channels - kLanes, v);
     return StoreLanes(out + channels - kLanes, divides ? v[0] / divisor : v[0]);
@@ -96,7 +96,7 @@ void Rows(const PoolBox& box, float* acc) {
   }
 }
 
-/// Neighbouring taps in one pass for the usual window of three.
+/// Slides a window along a row; the usual window of three neighbouring taps takes a single pass.
 template <class Op, int kStride>
 void SlideBy(const float* row, int64_t kernel, int64_t dilation, int64_t outputs, float* out) {
   if (kernel == 3 && dilation == 1) {
@@ -137,8 +137,8 @@ void Pixels(const PoolBox& box, int64_t channels, float divisor, const PoolPixel
   }
 }
 
-/// Tap by tap over all channels; written for the compiler to vectorise. A window without an element
-/// of the input has the least value.
+/// Maxima of bytes, tap by tap over all channels, written so that the compiler vectorises it. A
+/// window without an element of the input gives the least value of the type.
 template <class T>
 void MaxBytes(const PoolBox& box, const T* data, int64_t channels, T* __restrict out) {
   bool first = true;

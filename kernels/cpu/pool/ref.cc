@@ -1,5 +1,5 @@
-/// cpu.pool.ref: for each output element, a walk over those elements of its window that exist. What
-/// lies in the padding is counted, not walked: a window may be far larger than the input.
+/// cpu.pool.ref: for each output element, a walk over those elements of its window that exist.
+/// Elements in the padding are only counted, because a window may be far larger than the input.
 #include <cmath>
 #include <limits>
 

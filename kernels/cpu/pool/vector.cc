@@ -1,5 +1,6 @@
-// The vector variants. Channels last: one output pixel's channels at a time. Columns last: one
-// output row at a time, first the rows of its windows together, then along the row.
+// The vector variants. With channels last, they compute all channels of one output pixel at a time.
+// With columns last, they compute one output row at a time: first the rows of the windows are
+// combined into one, then the windows slide along it.
 #include <algorithm>
 #include <type_traits>
 
@@ -38,7 +39,8 @@ class Pooling {
     const int64_t taps = g_.kernel[0] * g_.kernel[1] * g_.kernel[2];  // at most kMaxWindowReach
     const bool channels_last = !columns_last_;
     const int64_t lines = g_.batch * (channels_last ? 1 : g_.channels) * g_.out[0] * g_.out[1];
-    // A line whose taps alone fill a piece is one, however many results it has.
+    // The number of taps is capped, since a line whose single result fills a piece is a piece of
+    // its own anyway.
     const int64_t line = g_.out[2] * (channels_last ? g_.channels : 1) * std::min(taps, kPieceTaps);
     ParallelRanges(
         args_, lines, kPieceTaps / std::max<int64_t>(line, 1) + 1, [&](int64_t begin, int64_t end) {
@@ -118,7 +120,7 @@ class Pooling {
     int64_t begin, end;
   };
 
-  /// Outputs of a line, those whose windows lie inside the input in one go.
+  /// Computes outputs of a line. Those whose windows lie inside the input are computed in one call.
   template <class T>
   void Pixels(const Line& line, Range outputs, Range channels, T* out, int64_t out_step) const {
     for (int64_t o = outputs.begin, next = o; o < outputs.end; o = next) {
@@ -145,7 +147,7 @@ class Pooling {
     const int64_t d = i / g_.out[1] % g_.out[0];
     const int64_t plane = i / g_.out[1] / g_.out[0];
     Line line = LineAt(plane / g_.channels, plane % g_.channels, d, h);
-    // Outputs whose windows span no more than the buffer.
+    // As many outputs at a time as have windows that together span no more than the buffer.
     const int64_t reach = (g_.kernel[2] - 1) * g_.dilation[2] + 1;
     const int64_t fit = std::max<int64_t>(1, (kRowBuffer - reach) / g_.stride[2] + 1);
     const int64_t step = std::min(fit, kBlockElements);
@@ -196,7 +198,7 @@ class Pooling {
   PoolGeometry g_;
   bool columns_last_;  ///< else channels
   const abi::TensorArg& x_;
-  bool bytes_;  ///< codes of 8 bits, of which there are maxima only
+  bool bytes_;  ///< x is u8 or i8, for which there are only maxima
   BlockEpilogue epilogue_;
   bool maximum_;
   bool include_pad_;

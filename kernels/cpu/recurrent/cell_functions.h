@@ -6,7 +6,7 @@
 
 AICF_ISA_BEGIN
 
-/// Functions that no model of note uses a lane at a time.
+/// Functions that hardly any model uses, evaluated one lane at a time.
 inline Vec ScalarLanes(const StepFunction& f, Vec x) {
   float lanes[kLanes];
   Store(lanes, x);

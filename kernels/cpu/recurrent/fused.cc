@@ -1,10 +1,10 @@
 /// cpu.recurrent.packed_* and panels_*: time steps in order, each a product over packed panels
 /// whose results pass through the gates before they leave the registers.
 ///
-/// Rows of the batch never meet, so ranges of rows are run through the whole sequence by different
-/// threads. Where there are too few rows for that and a step is large, the units of a step are
-/// shared out instead, and the threads meet after every step. Which of the two follows from the
-/// problem alone.
+/// Rows of the batch are independent, so different threads run ranges of rows through the whole
+/// sequence. Where there are too few rows for that and a step is large, the threads share the
+/// hidden units of a step instead and wait for each other after every step. Which of the two is
+/// done follows from the problem alone.
 #include "kernels/cpu/recurrent/fused.h"
 
 #include <algorithm>
@@ -18,7 +18,8 @@ namespace aicf::cpu {
 namespace {
 
 constexpr int64_t kRowsPerRange = 24;
-// Products worth a thread of their own, and those of a step that repay a meeting of the threads.
+// Least number of products that are worth a thread, and least number of products of a time step for
+// which it pays that the threads wait for each other after every step.
 constexpr int64_t kProductsPerThread = 128 * 1024;
 constexpr int64_t kProductsPerStep = 512 * 1024;
 

@@ -5,7 +5,8 @@
 
 namespace aicf::cpu {
 
-/// Two states (read and written in turns), cell state, update gates, reset states.
+/// Number of state buffers: two hidden states, which are read and written in turns, the cell state,
+/// the update gates, and the reset gates times the state.
 inline constexpr int kFusedStates = 5;
 
 /// Floats of one direction's states.

@@ -20,8 +20,8 @@ inline std::string FusedRefusal(const abi::Problem& p) {
   return rows ? "" : "needs gates, outputs and biases with contiguous units";
 }
 
-/// h * R at a quarter of the peak (R streams from the second-level cache), or as the bytes of R
-/// come from memory where it does not stay in a cache between steps.
+/// Predicted time: h * R at a quarter of the peak, since R streams from the second-level cache;
+/// where R does not stay in a cache between steps, the time in which its bytes come from memory.
 inline double FusedUs(const abi::Problem& p, const abi::DeviceSpec& d, abi::CpuIsa isa) {
   constexpr double kCacheBytes = 2e6;
   const double lanes = std::min(1.0, LanesOf(isa) / static_cast<double>(LanesOf(d.isa)));

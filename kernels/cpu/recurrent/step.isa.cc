@@ -9,13 +9,14 @@ namespace {
 template <int kGates>
 constexpr int kMaxRows = (kLanes == 16 ? 24 : 8) / kGates;
 
-// Rows whose tiles take turns over the same piece of the weights, while it is in the first-level
-// cache; their sums wait between the pieces.
+// Most rows of a group. The tiles of a group all use one piece of the weights, while it is in the
+// first-level cache, before they go on to the next piece; their sums are kept in memory in between.
 constexpr int kGroupRows = 24;
 constexpr int64_t kPieceBytes = 24 * 1024;
 
-/// acc[r][g] += sum over k of x[r][k] * w[k][g]. Few rows have few chains of additions, which would
-/// wait for each other: then k is split among several, added at the end.
+/// acc[r][g] += sum over k of x[r][k] * w[k][g]. With few rows there are few sums, and each
+/// addition would have to wait for the previous one: k is then split among several partial sums,
+/// which are added at the end.
 template <int kGates, int kRows>
 AICF_INLINE void Multiply(const float* w, const float* x, int64_t x_row, int64_t depth,
                           Vec (&acc)[kRows][kGates]) {
@@ -127,8 +128,8 @@ AICF_INLINE void FinishUnits(const UnitBlock& u, const Vec (&acc)[1]) {  // RNN;
   u.Finish(Fma(LoadMasked(u.State(s.update), u.mask), Load(u.State(s.h_in)) - n, n));
 }
 
-/// Part [k, k_end) of the sums of a tile; the last part is followed by the gates. Between the parts
-/// the sums of row r are at sums + r * kGates * kLanes.
+/// The part [k, k_end) of a tile's sums over k. After the last part the gates are applied. Between
+/// parts, the sums of row r are kept at sums + r * kGates * kLanes.
 struct Part {
   int64_t k, k_end;
   float* sums;

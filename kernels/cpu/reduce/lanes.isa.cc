@@ -7,7 +7,8 @@ namespace {
 
 using abi::ReduceKind;
 
-/// A run of values over four registers of lanes, so that no addition waits for the one before.
+/// Reduces a run of values with four vectors of lanes in turn, so that an addition need not wait
+/// for the one before it.
 template <class Op>
 float Run(const float* p, int64_t n) {
   const Lanes start = AllLanes(Op::kIdentity);
@@ -26,7 +27,8 @@ float Run(const float* p, int64_t n) {
   return result;
 }
 
-/// Sums of runs are combined in double: a run is short, a block's rows may be many.
+/// Reduces a block. The sums of runs are combined in double, since a block may have many rows while
+/// a run is short.
 template <class Op>
 double All(const ReduceBlock& block) {
   constexpr int64_t kRun = 1024;
@@ -76,7 +78,8 @@ void ReduceColumns(ReduceKind kind, const ReduceBlock& block, float* acc) {
   Columns<SumOp>(block, acc);
 }
 
-/// `sign` = -1 looks for the smallest. A NaN is better than any value, and then nothing is.
+/// Values are multiplied by `sign`, which is -1 to look for the smallest. A NaN is better than any
+/// value; once one is found, nothing is better.
 void ArgColumns(bool smaller, bool last, const ReduceBlock& block, int64_t first, float* best,
                 int64_t* index) {
   const float sign = smaller ? -1.0f : 1.0f;

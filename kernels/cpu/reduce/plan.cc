@@ -26,7 +26,8 @@ ReducePlan::ReducePlan(const abi::ArgBlock& args, const abi::TensorArg& target) 
   const abi::Problem& problem = *args.problem;
   const auto& attrs = problem.as<abi::ReduceAttrs>();
   core = problem.core_inputs;
-  // The target's strides along reduced axes, all of extent 1, become 0: a walk over them stays.
+  // The target has extent 1 along reduced axes. Its strides there become 0, so that a walk over the
+  // input along them stays at the same element of the target.
   abi::TensorArg folded = target;
   for (int64_t axis : attrs.axes) folded.strides[axis] = 0;
   const abi::TensorArg* operands[kMaxNestOperands];
@@ -58,7 +59,8 @@ void ReducePlan::ChooseLoops(const abi::ArgBlock& args) {
   }
   col = nest.rank - 1;
   inner = col >= 0 && reduced_[col];
-  // A short run of reduced elements is better taken across many outputs than along itself.
+  // If the innermost loop is a short reduced one, vectors better run across many outputs than along
+  // it.
   if (inner && nest.extent[col] < kShortRun) {
     const int kept = LongestKept();
     if (kept >= 0 && nest.extent[kept] > nest.extent[col]) {

@@ -23,7 +23,7 @@ double NearestOf(NearestMode mode, double x) {
   }
 }
 
-/// Element 0 also where the index is no number: what is read lies inside, whatever came before.
+/// The index clamped to the axis, and 0 for NaN, so that what is read always lies inside the input.
 int64_t ClampIndex(double index, int64_t extent) {
   if (!(index > 0)) return 0;
   const auto last = static_cast<double>(extent - 1);

@@ -16,9 +16,9 @@ struct AxisTaps {
   double weight[4] = {};
 };
 
-/// The output's extent as align_corners means it: scale * in, unrounded. Where that is `out` but
-/// for the scale's own rounding to f32 (an integral product, or sizes given instead of scales),
-/// `out`.
+/// The output's extent as align_corners means it: scale * in, unrounded. Where that differs from
+/// `out` only because the scale itself is rounded to f32 (an integral product, or sizes given
+/// instead of scales), it is `out`.
 double ResizedLength(double scale, int64_t in, int64_t out);
 
 /// Coordinate in the input of output coordinate `o`. Evaluated in f32, as ONNX Runtime does: with a

@@ -20,7 +20,7 @@ void BlendRuns(const Blend& blend, int64_t n, float* out) {
   const int count = kCount > 0 ? kCount : blend.count;
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) StoreLanes(out + i, BlendLanes<T>(blend, count, i));
-  if (i < n && n >= kLanes) {  // the rest again with some of the last values: out is not an input
+  if (i < n && n >= kLanes) {  // the rest as an overlapping vector; allowed, as out is not an input
     return StoreLanes(out + n - kLanes, BlendLanes<T>(blend, count, n - kLanes));
   }
   for (; i < n; ++i) {

@@ -19,8 +19,9 @@ int64_t ToWhole(T v) {
   return static_cast<int64_t>(v > -kFar ? (v < kFar ? v : kFar) : -kFar);
 }
 
-/// One axis of a box under kAlign..: bins of `size` elements from `start` on, `samples` in each. A
-/// box without end must not make a kernel without end, hence a limit where the box decides.
+/// One axis of a box under kAlign..: bins of `size` elements from `start` on, with `samples`
+/// samples in each. Where the box determines their number, it is limited (abi::kMaxRoiSamples),
+/// since otherwise an unbounded box would make the kernel run without end.
 template <class T>
 struct AlignAxis {
   T start, size;

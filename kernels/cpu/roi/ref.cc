@@ -6,7 +6,7 @@
 namespace aicf::cpu {
 namespace {
 
-/// The larger; the first one that is NaN.
+/// The larger of the two; if either is NaN, the first NaN.
 double Larger(double a, double b) { return a != a ? a : b != b ? b : a < b ? b : a; }
 
 template <class T>

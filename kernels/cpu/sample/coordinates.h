@@ -21,7 +21,8 @@ inline int SampleTapCount(abi::ResizeMode mode) {
   return mode == abi::ResizeMode::kNearest ? 1 : mode == abi::ResizeMode::kLinear ? 2 : 4;
 }
 
-/// Mirrors v at low and high until it lies between them. An axis without length has one place.
+/// Mirrors v at low and high until it lies between them. If the interval has no length, the result
+/// is low.
 template <class T>
 T Reflected(T v, T low, T high) {
   const T range = high - low;

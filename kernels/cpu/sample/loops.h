@@ -12,7 +12,8 @@ struct SampleRun {
   int points = 0;
   int taps = 0;
   int64_t out[kSampleRun];  ///< offset of the point in the output's first channel
-  /// Of a tap in x's first channel; a tap outside names some element, and its weight is 0.
+  /// Offset of each tap in x's first channel. A tap outside of x has the offset of some element of
+  /// x, and its `inside` is false, so that it reads as zero.
   int64_t offset[kSampleTaps][kSampleRun];
   float weight[kSampleTaps][kSampleRun];
   bool inside[kSampleTaps][kSampleRun];

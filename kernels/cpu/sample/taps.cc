@@ -56,7 +56,7 @@ class Sampling {
     }
   }
 
-  /// Every tap so far becomes as many as the mode has.
+  /// Replaces every tap so far by its products with the taps along one more axis.
   void Multiply(SampleRun& run, int i, const SampleTap<float>& tap, int64_t stride) const {
     const int count = SampleTapCount(attrs_.mode);
     for (int old = run.taps - 1; old >= 0; --old) {

@@ -11,7 +11,8 @@
 namespace aicf::cpu {
 namespace {
 
-/// Lines whose elements are far apart: enough to hide the latency of a sum.
+/// Number of lines that run side by side where their elements are far apart: enough to hide the
+/// latency of an addition.
 constexpr int64_t kApart = 8;
 
 void Scan(const abi::ArgBlock& args, ScanLoop loop) {

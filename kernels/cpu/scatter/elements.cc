@@ -48,8 +48,8 @@ void ApplyLine(const Line& l, const Index* index, const T* update, T* out) {
   }
 }
 
-/// All updates whose coordinates before the axis are those of `prefix`, in row-major order: no
-/// other prefix meets the same targets.
+/// Applies all updates whose coordinates before the axis are those of `prefix`, in row-major order.
+/// No other prefix has the same targets, so that prefixes can run in parallel.
 template <abi::ScatterReduction kReduction, class T>
 void ApplyPrefix(const abi::ArgBlock& args, int axis, const int64_t* prefix) {
   const abi::TensorArg &index = Input(args, 1), &update = Input(args, 2), &out = Output(args, 0);

@@ -23,8 +23,9 @@ inline bool RepeatsOne(const abi::View& v) {
   return true;
 }
 
-/// The output fills its memory without gaps, its axes in any order, and the data lie in the same
-/// order or repeat one element: what is not updated is one copy of bytes.
+/// Whether everything that is not updated can be copied as one run of bytes, or filled with one
+/// element: the output fills its memory without gaps, its axes in any order, and the data lie in
+/// the same order or repeat one element.
 inline bool CopiesWhole(const abi::Problem& p) {
   const abi::View &data = p.inputs[0], &out = p.outputs[0];
   if (!IsPermutedDense(out)) return false;

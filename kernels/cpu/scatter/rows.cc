@@ -90,7 +90,8 @@ void ScatterRows(const abi::ArgBlock& args) {
   for (int d = 0; d < leading; ++d) tuples.push_back(indices.shape[d]);
   const Row row(updates, out, updates.rank - leading);
   if (row.count == 0) return;
-  // Threads share rows, not tuples: every element meets its updates in order.
+  // Threads share the elements of a row, not the tuples, so that every element gets its updates in
+  // order.
   VisitCombine(
       out.dtype, args.problem->as<abi::ScatterAttrs>().reduction, [&](auto zero, auto reduction) {
         using T = decltype(zero);

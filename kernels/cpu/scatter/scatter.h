@@ -7,8 +7,8 @@
 namespace aicf::cpu {
 
 void ScatterRef(const abi::ArgBlock& args);
-/// kElements over data that are dense in any order of their axes: lines along the innermost axis;
-/// positions that can only meet apart run in parallel.
+/// kElements over data that are dense in any order of their axes: lines along the innermost axis.
+/// Updates that cannot have the same target run in parallel.
 void ScatterElements(const abi::ArgBlock& args);
 /// kPoints over data that are dense in any order of their axes: rows, in the runs of elements that
 /// are contiguous in both operands.

@@ -9,8 +9,8 @@ namespace aicf::cpu {
 namespace {
 
 constexpr uint32_t kOpen = 1u << 31;
-/// About 50 microseconds: longer than the gap between two steps of a replay, far shorter than what
-/// an idle session would be noticed for.
+/// Number of spins before a worker sleeps or a caller yields, about 50 microseconds. That is longer
+/// than the gap between two steps of a replay, and too short for an idle session to be noticed.
 constexpr int kSpins = 1500;
 
 inline void Pause() { __builtin_ia32_pause(); }
@@ -53,7 +53,8 @@ void ThreadPool::ParallelFor(void* stream, int64_t count, void (*fn)(void*, int6
 }
 
 void ThreadPool::For(int64_t count, void (*fn)(void*, int64_t), void* context) {
-  // exchange, not a lock: whoever finds the workers taken goes on alone instead of waiting.
+  // An exchange instead of a lock: a caller that finds the workers taken does not wait but runs the
+  // iterations alone.
   if (count <= 1 || worker_count_ == 0 || taken_.exchange(true, std::memory_order_acquire)) {
     for (int64_t i = 0; i < count; ++i) fn(context, i);
     return;
@@ -74,7 +75,8 @@ void ThreadPool::For(int64_t count, void (*fn)(void*, int64_t), void* context) {
       ++spins;
       Pause();
     } else {
-      // A worker inside may have lost its core to another process: give it ours.
+      // A worker that is still inside may have lost its core to another process: yield this one to
+      // it.
       std::this_thread::yield();
     }
   }
@@ -90,8 +92,8 @@ void ThreadPool::Drain(const Job& job) {
     try {
       job.fn(job.context, i);
     } catch (...) {
-      // On a worker nobody would catch it, and on the caller's thread it must not leave before the
-      // workers have: what they work on may lie on its stack.
+      // On a worker's thread nobody would catch the exception. On the caller's thread it must not
+      // leave For before all workers have, since what they work on may lie on the caller's stack.
       failed_.store(true, std::memory_order_relaxed);
       next_.store(job.count, std::memory_order_relaxed);
     }

@@ -28,9 +28,9 @@ class ThreadPool {
 
   int threads() const { return worker_count_ + 1; }
 
-  /// Runs fn(context, i) for every i in [0, count) and returns when all are done. What fn throws is
-  /// memory that ran out: the rest is left out then, and std::bad_alloc is thrown here, once no
-  /// thread works any more.
+  /// Runs fn(context, i) for every i in [0, count) and returns when all are done. fn may throw only
+  /// because memory ran out. The remaining iterations are then skipped, and std::bad_alloc is
+  /// thrown from here once no thread works any more.
   void For(int64_t count, void (*fn)(void* context, int64_t i), void* context);
 
   /// abi::ParallelForFn with `stream` = the ThreadPool.

@@ -13,7 +13,7 @@ struct HeapHost : CpuHostBase {
     }
     return {};
   }
-  /// k items for each line.
+  /// The workspace holds k items for each line.
   static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
     return static_cast<uint64_t>(abi::ElementsOf(p.outputs[0])) * sizeof(TopKFloat);
   }

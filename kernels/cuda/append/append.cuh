@@ -1,6 +1,8 @@
-// What both append kernels share: a vector of a head per thread, or two whose elements turn with
-// each other, in the order of rows, heads and elements. A cache that does not stay in place is
-// copied but for the rows that are new, so that nobody writes an element twice.
+// What both append kernels share. A thread handles one vector of a head at a time or, for elements
+// that are rotated (rotary embedding), the two vectors whose elements are rotated with each other.
+// Threads go through the work in the order of rows, heads and elements. A cache that is not updated
+// in place is copied, except for the rows that are newly appended, so that no element is written
+// twice.
 #pragma once
 
 namespace aicf {
@@ -11,7 +13,9 @@ constexpr index_t kHead = In0::extent(3), kHeads = In0::extent(2);
 constexpr index_t kTokens = AtLeastOne(In0::extent(1));
 constexpr index_t kRows = In0::extent(0) * In0::extent(1);
 constexpr index_t kPairs = static_cast<index_t>(attr_pairs);
-/// Vectors of a head that turns, those with partners first, and of one that does not.
+/// Units of work of a head. A head that is rotated has kParts: first kTurnedParts pairs of vectors
+/// that are rotated with each other, then single vectors that are only copied. A head that is not
+/// rotated has kWholeParts single vectors.
 constexpr index_t kTurnedParts = kPairs / kVector;
 constexpr index_t kParts = AtLeastOne(kTurnedParts + (kHead - 2 * kPairs) / kVector);
 constexpr index_t kWholeParts = AtLeastOne(kHead / kVector);
@@ -61,8 +65,9 @@ AICF_DEVICE Place PlaceOf(const Args& args, index_t request, index_t token) {
   return {page, row, page >= 0 && page < In3::extent(0) && row >= 0 && row < In3::extent(1)};
 }
 
-/// One head of one row: where it is read and written, and the row's coordinates. Nothing is written
-/// where `inside` is not set; that is looked at last, so that no load waits for it.
+/// One head of one row: where it is read and written, and the row's coordinates. If `inside` is
+/// false, it would be written outside the cache, and nothing is written. That is checked only just
+/// before the stores, so that no load waits for it.
 struct HeadWork {
   const void* from;
   void* to;
@@ -70,7 +75,8 @@ struct HeadWork {
   bool inside;
 };
 
-/// Vector `part` of a head of X, turned, becomes that of a head of Y.
+/// Rotates vector `part` of a head of X together with its partner and stores both to the head of Y.
+/// Parts beyond the rotated elements are copied.
 template <class Queries, class X, class Y>
 AICF_DEVICE void TurnPart(const Args& args, const HeadWork& w, index_t part) {
   constexpr index_t in = X::stride(3), out = Y::stride(3);
@@ -102,16 +108,18 @@ AICF_DEVICE void MoveValues(const Args& args, const Place& place, index_t reques
   float x[kVector];
   LoadPart<In1>(args.in[1], HeadAt<In1>(request, token, head) + d * In1::stride(3), x);
   if (place.inside)
-    StorePart<Out1>(args.out[1], HeadAt<Out1>(place.page, place.row, head) + d * Out1::stride(3), x);
+    StorePart<Out1>(args.out[1], HeadAt<Out1>(place.page, place.row, head) + d * Out1::stride(3),
+                    x);
 }
 
 AICF_DEVICE constexpr index_t RoundUp(index_t n, index_t unit) {
   return (n + unit - 1) / unit * unit;
 }
 
-/// Vectors of a row: those of its queries, its keys and its values. Each kind begins with a warp
-/// where the launch has threads for that, because a warp that has several kinds waits for what each
-/// of them loads, one after the other; a decode step of one token is mostly these waits.
+/// The vectors of a row, numbered: those of its queries come first, then its keys', then its
+/// values'. Each of these three kinds begins at a multiple of 32, and so with a new warp, if the
+/// launch has enough threads for that. A warp with several kinds would wait for the loads of each
+/// kind in turn, and a decode step of one token consists mostly of these waits.
 template <class Queries>
 struct RowParts {
   static constexpr index_t kQueries = Queries::kHeads * kParts, kKeys = kHeads * kParts;
@@ -166,7 +174,8 @@ AICF_DEVICE bool IsNew(const Args& args, index_t page, index_t row) {
   return false;
 }
 
-/// What the cache was, where it does not stay in place.
+/// Copies the old cache, except for the rows in whose places new ones are written. Does nothing if
+/// the cache is updated in place.
 template <class Old, class New>
 AICF_DEVICE void CopyOther(const Args& args, const void* from, void* to, index_t first) {
   typedef typename Old::S S;

@@ -13,7 +13,8 @@ namespace {
 
 constexpr int64_t kAppendThreads = 128;
 
-// The widest vector that heads hold in whole numbers, within 16 bytes of the new keys.
+// The widest vector that divides both the rotated pairs and the elements of a head, within 16 bytes
+// of the new keys' type.
 int64_t WidestOf(const Problem& p) {
   const abi::AppendShape s = abi::AppendShapeOf(p);
   int64_t vector = 16 / DTypeBytes(p.inputs[abi::kAppendK].dtype);
@@ -21,7 +22,7 @@ int64_t WidestOf(const Problem& p) {
   return vector;
 }
 
-// Wide vectors first; narrower ones are more threads.
+// Offers the widest vector first, then the next narrower one, which takes more threads.
 template <class Host>
 std::vector<Candidate> AppendCandidates(const Problem& p, const DeviceSpec& d) {
   std::vector<Candidate> all;

@@ -6,7 +6,8 @@
 
 namespace aicf::cuda {
 
-/// Vectors of the work: a pair of them for elements that turn, one for others.
+/// How many units of work there are, of which a thread handles one at a time: pairs of vectors for
+/// elements that are rotated with each other, single vectors for all others.
 struct AppendWork {
   int64_t turned = 0, moved = 0;  ///< of a row
   int64_t rows = 0;
@@ -16,8 +17,8 @@ struct AppendWork {
   int64_t Count() const { return rows * (turned + moved); }
 };
 
-/// A vector of a head per thread, or two that turn with each other. In place, all but the new rows
-/// stays as it is.
+/// A thread handles a vector of a head, or two vectors that are rotated with each other. If the
+/// cache is updated in place, only its new rows are written.
 struct AppendHost : VectorHostBase {
   static bool InPlace(const abi::Problem& p, int input) {
     const auto k = static_cast<size_t>(input);

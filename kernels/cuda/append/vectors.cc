@@ -24,7 +24,8 @@ std::string AppendHost::Refuse(const abi::Problem& p, const abi::Parameters& c,
     return StrCat("takes vectors that divide ", s.pairs, " pairs and ", s.head,
                   " elements, here are ", vector);
   }
-  // Indices of vectors are of 32 bits where those of elements are.
+  // Device code counts vectors in the type of its element indices (index_t), which may have only 32
+  // bits.
   const AppendWork work(p, vector);
   const int64_t most = (int64_t{1} << 31) - kMaxGridStride;
   if (std::max(work.Count(), work.copied) >= most) {

@@ -26,10 +26,10 @@ double AttentionUs(const Problem& p, const DeviceSpec& d, int64_t blocks, double
                    d);
 }
 
-// A block takes its keys turn by turn, and a turn waits for memory more than it multiplies, until
-// the multiprocessors have all the warps that they can hold. The numbers, in us, are fitted to what
-// an H200 takes for 27 problems with all their candidates (bench/results/h200_attention.md): within
-// 16 % in the root mean square, and the chosen candidates within 1 % of the fastest on average.
+// A block takes its keys in turns. Until the multiprocessors have all the warps that they can hold,
+// a turn waits for memory longer than it multiplies. The numbers, in us, are fitted to what an H200
+// takes for 27 problems with all their candidates (bench/results/h200_attention.md): within 16 % in
+// the root mean square, and the chosen candidates within 1 % of the fastest on average.
 double TensorUs(const Problem& p, const abi::Parameters& c, const DeviceSpec& d) {
   using Host = AttentionTensorHost;
   const abi::AttentionShape s = abi::AttentionShapeOf(p);
@@ -62,7 +62,7 @@ double TensorUs(const Problem& p, const abi::Parameters& c, const DeviceSpec& d)
 template <>
 std::vector<Candidate> CandidatesFor<AttentionTensorHost>(const Problem& p, const DeviceSpec& d) {
   using Host = AttentionTensorHost;
-  constexpr int64_t kMostWarps = 8;  // of a block worth choosing
+  constexpr int64_t kMostWarps = 8;  // larger blocks are not worth choosing
   const abi::AttentionShape s = abi::AttentionShapeOf(p);
   const int64_t packed = Host::PackedRows(s);
   std::vector<Candidate> all;
@@ -86,7 +86,7 @@ std::vector<Candidate> CandidatesFor<AttentionGeneralHost>(const Problem& p, con
   for (int64_t rows : {64, 32, 16, 8}) {
     const abi::Parameters c = {{"tile_rows", rows}};
     if (rows > 16 && (wide || few)) continue;
-    if (rows < 16 && !all.empty()) continue;  // so few only where no more fit
+    if (rows < 16 && !all.empty()) continue;  // 8 rows only where no larger tile is legal
     if (!Host::Refuse(p, c, d).empty()) continue;
     const double share = (wide ? 0.15 : 0.3) * (rows == 64 || wide || few ? 1 : 0.7);
     all.push_back(CandidateOf<Host>(

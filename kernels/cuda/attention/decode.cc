@@ -63,8 +63,9 @@ int64_t AttentionDecodeHost::SharedBytes(const abi::AttentionShape& s, const abi
   constexpr int64_t kPad = 8;
   const int64_t head = CeilDiv(s.head, 16) * 16 + kPad, value = CeilDiv(s.value_head, 16) * 16;
   const int64_t tiles = c["warps"] * c["stages"] * c["tile_keys"] * (head + value + kPad);
-  // In the end every warp leaves its rows' sums, maximum and total in the same place, and a block
-  // receives 32 bytes for four of its share of the results from each block of the cluster.
+  // After its last key every warp leaves the sums, the maximum and the total of its rows where
+  // queries, keys and values were. Behind that, a block receives 32 bytes from each block of the
+  // cluster for every four results of its share (Part in attention/decode_merge.cuh).
   const int64_t rows = std::clamp<int64_t>(PackedRows(s), 1, kRows);
   const int64_t sums = c["warps"] * CeilDiv(rows * (value + kPad + 2), 4) * 16;
   const int64_t share = CeilDiv(rows * s.value_head / 4, c["split"]);

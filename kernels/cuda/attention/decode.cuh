@@ -1,11 +1,12 @@
 // cuda.attention.decode: few rows and many keys, 16 bits, both products on tensor cores (mma.sync).
-// A cluster of kSplit blocks has one key head of one request and up to 16 rows; its kSplit x kWarps
-// warps share out the keys, each a stretch of tiles of kTileKeys keys. A warp loads its own tiles,
-// kStages - 1 ahead, and waits for no other warp until its stretch ends; then a block adds up its
-// warps' rows, and the cluster its blocks'. How keys are shared out and added up follows from the
-// request's own length alone, and is always in the same order. With kAhead lengths and pages are
-// read before the wait for the kernel before this one. The next one may start when a warp's first
-// tiles are on their way, so that what it reads ahead comes after them.
+// A cluster of kSplit blocks has one key head of one request and up to 16 rows. Its kSplit x kWarps
+// warps divide the keys: each has a stretch of tiles of kTileKeys keys. A warp loads its own tiles,
+// kStages - 1 ahead, and waits for no other warp until its stretch ends. Then each block adds up
+// the rows of its warps, and the cluster those of its blocks. How keys are divided follows from the
+// request's own length alone, and sums are always added in the same order, so that a result does
+// not depend on other requests. With kAhead, lengths and pages are read before the wait for the
+// preceding kernel. The next kernel may start only when the warps' first tiles are on their way, so
+// that what it reads ahead is requested after them.
 #pragma once
 
 #include "attention/keys.cuh"
@@ -25,8 +26,8 @@ constexpr int kParts = kSplit * kWarps;
 static_assert(kClusterX == kSplit && kBlockY == kWarps, "the launch has a warp for every part");
 static_assert(kStep % 16 == 0 && kStep <= 32, "a lane finds one key of a tile");
 
-/// The tiles that keys [begin, end) make, shared out among the cluster's warps: the first of them
-/// have one each where there are too few for all.
+/// Divides the tiles of keys [begin, end) into parts, one for each warp of the cluster. Where there
+/// are fewer tiles than warps, the first `used` warps have one tile each and the others none.
 struct Parts {
   int begin, tiles, used;
 
@@ -34,7 +35,7 @@ struct Parts {
       : begin(from), tiles((to - from + kStep - 1) / kStep), used(MinOf(tiles, kParts)) {}
   /// Blocks of the cluster that have keys.
   AICF_DEVICE int Blocks() const { return (used + kWarps - 1) / kWarps; }
-  /// First key of a part; behind the last part's, the first that is no part's.
+  /// First key of a part; for part `used` and beyond, the first key behind all parts.
   AICF_DEVICE int First(int part) const {
     if (part >= used) return begin + tiles * kStep;
     return begin + static_cast<int>(static_cast<i64>(tiles) * part / used) * kStep;
@@ -43,7 +44,7 @@ struct Parts {
 
 }  // namespace aicf
 
-// What follows is made of the numbers above.
+// The headers below are written in terms of the constants above.
 #include "attention/decode_merge.cuh"
 #include "attention/decode_tiles.cuh"
 #include "attention/warp_rows.cuh"
@@ -59,7 +60,8 @@ AICF_DEVICE void LoadQueries(const Args& args, const Tile& tile, tile_t* query) 
   CopyCommit();
 }
 
-/// Adds keys [first, last) to the warp's rows. Meets the block once.
+/// Adds keys [first, last) to the warp's rows; keys from `end` on are not visible. All threads of
+/// the block have to call it: it contains one barrier of the block.
 AICF_DEVICE void TakeKeys(const Args& args, const Tile& tile, tile_t* query, int first, int last,
                           int end, WarpRows& rows) {
   const int lane = threadIdx.x;
@@ -73,7 +75,7 @@ AICF_DEVICE void TakeKeys(const Args& args, const Tile& tile, tile_t* query, int
   __syncthreads();  // the queries are there
   for (int at = first, stage = 0; at < last; at += kStep) {
     CopyWait<kStages - 2>();
-    __syncwarp();  // the tile is there, and nobody reads the one before it
+    __syncwarp();  // the tile is there, and no lane reads the previous one any more
     tiles.Next();
     rows.Multiply(query, tiles.Keys(stage), lane);
     rows.Score(args, tile.b, at, tiles.Present(stage), lane);
@@ -97,14 +99,15 @@ AICF_DEVICE void Kernel(const Args& args) {
   const Parts parts(begin, MaxOf(begin, end));
   const bool alone = kSplit == 1 || parts.Blocks() <= 1;  // the first block has all keys
   if (alone && rank > 0) {
-    if (kAhead != 0) WaitForPredecessors();  // no kernel ends before the one before it
+    // A kernel must not end before the one before it has (KernelInfo::waits_first).
+    if (kAhead != 0) WaitForPredecessors();
     return;
   }
   __shared__ Inbox inbox;
   if constexpr (kSplit > 1) {
     if (!alone) {
       if (ThreadInBlock() == 0) inbox.Open(BytesSentTo(rank));
-      ClusterArrive();  // awaited before a block sends to another one's memory
+      ClusterArrive();  // ClusterWait follows before a block sends to the memory of another
     }
   }
   WarpRows rows;

@@ -15,7 +15,8 @@ using abi::Parameters;
 using abi::Problem;
 using Decode = AttentionDecodeHost;
 
-constexpr int64_t kBesideOwn = 1024;  // bytes of shared memory that a block takes besides its own
+// Bytes of shared memory that a multiprocessor reserves for a block beside the block's own.
+constexpr int64_t kBesideOwn = 1024;
 
 // Blocks of a launch that a multiprocessor holds at a time.
 int64_t ResidentBlocks(const AttentionShape& s, const Parameters& c, const DeviceSpec& d) {
@@ -25,19 +26,19 @@ int64_t ResidentBlocks(const AttentionShape& s, const Parameters& c, const Devic
   return std::clamp<int64_t>(std::min(by_registers, by_memory), 1, 16);
 }
 
-// Clusters that run at once with one block on each multiprocessor: a cluster lies within one group
-// of 16 or so multiprocessors, and an H200 has seven groups as large.
+// Number of clusters that run at once with one block on each multiprocessor. A cluster has to lie
+// within one group of 16 or so multiprocessors, and an H200 has seven groups of that size.
 double ClustersAtOnce(int64_t split, int sm_count) {
   constexpr int64_t kGroup = 16;
   const int64_t groups = std::max<int64_t>(1, sm_count * 9 / 10 / kGroup);
   return static_cast<double>(split <= 2 ? sm_count / split : groups * (kGroup / split));
 }
 
-// Memory is what decoding waits for. Short requests wait for their length, the table and the first
-// tile one after the other; a warp's turn takes its time where few tiles are under way; and a
-// multiprocessor gets no more bytes than it has asked for within a round trip, nor than its port
-// lets through. In us and bytes, for an H200, where the work of a turn and the room for clusters
-// were fitted to 8 heads of 65,536 keys each.
+// Decoding mostly waits for memory. Short requests wait for their length, then for the table, then
+// for the first tile. Where few tiles are under way, the time of a warp's turns counts. A
+// multiprocessor gets no more bytes in a round trip than it has requested, and no more than its
+// port lets through. The numbers are in us and bytes, for an H200; the work of a turn and the room
+// for clusters were fitted to 8 heads of 65,536 keys each.
 double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
   constexpr double kStart = 1.6, kMerge = 0.5, kExchange = 0.7, kRoundTrip = 1.1;
   constexpr double kPort = 8e4;  // bytes per us
@@ -61,23 +62,24 @@ double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
   const double asked = held * warps * static_cast<double>(c["stages"] - 1) * tile * head * 2;
   const double stream_us = tiles * keys * head * 2 / (busy * std::min(kPort, asked / kRoundTrip));
   // What the warps of one multiprocessor take for all their turns.
-  const double turn_us = 0.11 + 0.24 / (held * warps);  // of one, where so many warps take turns
+  const double turn_us = 0.11 + 0.24 / (held * warps);  // of one turn, with so many warps at work
   const double work_us = tiles * keys / 16 * (head / 256) * turn_us / busy;
-  // Requests differ in length: two blocks on every multiprocessor even that out, and wait less.
+  // Requests differ in length. Two blocks on every multiprocessor even that out and wait less;
+  // `idle` is the share of these blocks that is missing.
   const double idle = std::max(0.0, 1 - blocks / (2.0 * d.sm_count));
   const double memory_us = abi::ByteCount(p) / (0.85 * d.bytes_per_us) * (1 + 0.03 * idle);
   const double exchange_us =
       c["split"] > 1 ? kExchange + 0.02 * static_cast<double>(c["split"]) : 0.0;
-  // A cluster of 16 fills a group of multiprocessors alone: measured 1.2 to 1.4 times as long as
-  // two of 8 with as many warps together, from 4 to 256 MB.
+  // A cluster of 16 blocks fills a group of multiprocessors by itself. It was measured to take 1.2
+  // to 1.4 times as long as two clusters of 8 with as many warps together, from 4 to 256 MB.
   const double crowded = c["split"] > 8 ? 1.25 : 1.0;
   return d.launch_us + waves * (kStart + kMerge) + exchange_us +
          crowded * std::max({waves * alone_us, stream_us, work_us, memory_us});
 }
 
-// With as many stages as let `blocks` blocks share a multiprocessor, and no more than a warp's keys
-// fill: what is beyond them is room that the next kernel's blocks could start in. None: not even
-// two stages.
+// The parameters with the most stages with which `blocks` blocks fit a multiprocessor, but no more
+// stages than a warp's keys fill: further ones would take memory in which blocks of the next kernel
+// could start. nullopt where not even two stages fit.
 std::optional<Parameters> SharedBy(const AttentionShape& s, int64_t split, int64_t warps,
                                    int64_t blocks, const DeviceSpec& d) {
   const int64_t tile = s.head + s.value_head > 160 ? 16 : 32;

@@ -1,5 +1,5 @@
-// How attention/decode.cuh adds up rows that warps and blocks have of different keys: all parts
-// shrink to the largest maximum, and are added in the order of their keys.
+// How attention/decode.cuh merges what warps and blocks have computed of the same rows for
+// different keys: all parts are scaled to the largest maximum and added in the order of their keys.
 #pragma once
 
 #include "attention/warp_rows.cuh"
@@ -7,35 +7,36 @@
 
 namespace aicf {
 
-constexpr int kSumPitch = kValueWidth + 8;  ///< rows that a warp writes at once differ in banks
+constexpr int kSumPitch = kValueWidth + 8;  ///< rows that a warp writes at once use different banks
 
-/// What one warp or block has of each row.
+/// What one warp has of each row: sums of weighted values, the maximum score, the sum of weights.
 struct alignas(16) SavedRows {
   float sum[kHeldRows][kSumPitch];
   float max[kHeldRows], total[kHeldRows];
 };
 
-/// Four neighbours of a row, of a block's keys, as another block of the cluster receives them.
+/// Four neighbouring sums of a row over one block's keys, as another block of the
+/// cluster receives them.
 struct alignas(16) Part {
   static constexpr int kColumns = 4, kBytes = 4 * (kColumns + 2);
   float sum[kColumns];
   float max, total;
 };
 constexpr int kRowParts = kValueHead / Part::kColumns, kAllParts = kHeldRows * kRowParts;
-constexpr int kShare = (kAllParts + kSplit - 1) / kSplit;  ///< that a block adds up and stores
+constexpr int kShare = (kAllParts + kSplit - 1) / kSplit;  ///< parts that a block merges and stores
 constexpr int kReceivedBytes = kSplit > 1 ? kSplit* kShare* static_cast<int>(sizeof(Part)) : 0;
 static_assert(kDynamicShared >= kWarps * static_cast<int>(sizeof(SavedRows)) + kReceivedBytes,
               "the launch has the shared memory");
 
-/// Of the block's warps, in the place of queries, keys and values.
+/// The rows of each of the block's warps, which overwrite queries, keys and values.
 AICF_DEVICE SavedRows* Saved() { return reinterpret_cast<SavedRows*>(DynamicShared()); }
-/// What block `rank` has of this block's share: behind all else, since a block may send while
-/// another one still multiplies.
+/// What block `rank` has sent of this block's share. It lies behind all other shared memory,
+/// because it may arrive while this block still multiplies.
 AICF_DEVICE Part* Received(int rank) {
   return reinterpret_cast<Part*>(DynamicShared() + kDynamicShared - kReceivedBytes) + rank * kShare;
 }
 
-/// Bytes that blocks send to block `rank`.
+/// Bytes that all blocks together send to block `rank`.
 AICF_DEVICE constexpr int BytesSentTo(int rank) {
   const int left = kAllParts - rank * kShare;
   return kSplit * MaxOf(0, MinOf(kShare, left)) * Part::kBytes;
@@ -61,12 +62,13 @@ AICF_DEVICE void SaveRows(const WarpRows& rows, int warp, int lane) {
   }
 }
 
-/// kCount parts of a row, to be added up.
+/// Merges kCount parts of a row: the factor by which each is scaled, and maximum and sum of weights
+/// of all.
 template <int kCount>
 struct Merge {
   float factor[kCount], max, total;
 
-  /// `max_of`, `total_of`: of part i.
+  /// max_of(i) and total_of(i) are the maximum and the sum of weights of part i.
   template <class MaxOfPart, class TotalOfPart>
   AICF_DEVICE Merge(MaxOfPart max_of, TotalOfPart total_of) : max(NoScore()), total(0) {
     float totals[kCount];
@@ -77,7 +79,8 @@ struct Merge {
     }
 #pragma unroll
     for (int i = 0; i < kCount; ++i) max = factor[i] > max ? factor[i] : max;
-    // While every score is -inf, they are weighed against 0: exponentials of 0, not of NaN.
+    // Where every score is -inf, 0 takes the place of the maximum: the exponents are then -inf,
+    // whose exponential is 0, instead of -inf - -inf, which is NaN.
     const float base = max == NoScore() ? 0.0f : max;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
@@ -97,7 +100,7 @@ struct Merge {
   }
 };
 
-/// Stores one element of row r, of all keys.
+/// Stores one element of row r from the merged sums of all keys.
 AICF_DEVICE void StoreMerged(const Args& args, const Tile& tile, int r, int column, float sum,
                              float max, float total) {
   if (!tile.Holds(r)) return;
@@ -106,7 +109,7 @@ AICF_DEVICE void StoreMerged(const Args& args, const Tile& tile, int r, int colu
   if (column == 0) StoreLogSum(args, tile, r, max, total);
 }
 
-/// Gives a part of the block's rows to the block of the cluster that adds it up.
+/// Sends part `index` of the block's rows to the block of the cluster that merges it.
 AICF_DEVICE void Send(Inbox& inbox, const Part& part, int index, int rank) {
   typedef Pack<float, 2> Pair;
   const Pair* const to = reinterpret_cast<const Pair*>(&Received(rank)[index % kShare]);
@@ -116,7 +119,8 @@ AICF_DEVICE void Send(Inbox& inbox, const Part& part, int index, int rank) {
   inbox.Send(to + 2, Pair{{part.max, part.total}}, owner);
 }
 
-/// The warps' rows become results where the block has all keys, or else are sent.
+/// Merges the rows of the block's warps. With kAll the block has all keys, and the results are
+/// stored; otherwise the parts are sent to the blocks that merge them.
 template <bool kAll>
 AICF_DEVICE void MergeWarps(const Args& args, const Tile& tile, Inbox& inbox, int rank) {
   typedef Pack<float, Part::kColumns> Columns;
@@ -140,7 +144,7 @@ AICF_DEVICE void MergeWarps(const Args& args, const Tile& tile, Inbox& inbox, in
   }
 }
 
-/// Stores the block's share of the results, of all keys.
+/// Merges the parts that all blocks have sent of this block's share, and stores the results.
 AICF_DEVICE void MergeBlocks(const Args& args, const Tile& tile, int rank) {
   for (int i = ThreadInBlock(); i < kShare * Part::kColumns; i += kThreads) {
     const int own = i / Part::kColumns, e = i % Part::kColumns, index = rank * kShare + own;

@@ -13,17 +13,18 @@ static_assert(kHead % kPiece == 0 && kValueHead % kPiece == 0, "rows are whole p
 static_assert(kDynamicShared >= 2 * (kRows * kHeadPitch + kWarps * kRing),
               "the launch has the shared memory");
 
-/// Which keys of a tile there are, one bit each.
+/// One bit for each key of a tile: whether the key is before the end and in a page of the pool.
 struct PresentKeys {
   u32 bits;
   AICF_DEVICE bool operator[](int key) const { return bits >> key & 1; }
 };
 
-/// Rows of an operand in a tile: kLength elements of kWidth.
+/// How a tile holds rows of operand V: kLength elements of each, padded to kWidth, kPitch apart.
 template <class V, int kInput, int kLength_, int kWidth_, int kPitch_>
 struct RowsOf {
   static constexpr int kLength = kLength_, kWidth = kWidth_, kPitch = kPitch_;
-  /// Asks for the piece at `at` of the tile's key head; where it is not valid, zeros.
+  /// Requests a copy of the piece at offset `at` of the tile's key head, or zeros if it is not
+  /// valid.
   static AICF_DEVICE void Ask(const Args& args, const Tile& tile, tile_t* to, index_t at,
                               bool valid) {
     const tile_t* from = static_cast<const tile_t*>(args.in[kInput]) + V::kOffset;
@@ -32,13 +33,13 @@ struct RowsOf {
 };
 typedef RowsOf<In1, 1, kHead, kHeadWidth, kHeadPitch> KeyRows;
 typedef RowsOf<In2, 2, kValueHead, kValueWidth, kValuePitch> ValueRows;
-/// Whether a value lies where its key does, in the other operand.
+/// Whether the offset of a value in v is always that of its key in k.
 constexpr bool kLieAlike =
     kHead == kValueHead && In1::stride(0) == In2::stride(0) && In1::stride(2) == In2::stride(2);
 
 class WarpTiles {
  public:
-  /// Keys from `end` on are none; the warp's part ends at key `last`.
+  /// The request has no visible keys from `end` on; the warp's part ends at key `last`.
   AICF_DEVICE WarpTiles(const Args& args, const Tile& tile, int end, int last)
       : args_(args),
         tile_(tile),
@@ -47,12 +48,12 @@ class WarpTiles {
         ring_(reinterpret_cast<tile_t*>(DynamicShared()) + kRows * kHeadPitch +
               threadIdx.y * kRing) {}
 
-  /// Looks up the pages of the first tiles together: one look-up takes as long as all.
+  /// Looks up the pages of the first tiles, all at once because that takes no longer than one.
   AICF_DEVICE void Find(int first) {
 #pragma unroll
     for (int s = 0; s < kStages; ++s) pages_[s] = PageOf(first + s * kStep);
   }
-  /// Asks for the first kStages - 1 tiles, in as many groups of copies. REQUIRES: Find.
+  /// Requests the first kStages - 1 tiles, in as many groups of copies. REQUIRES: Find was called.
   AICF_DEVICE void Begin(int first) {
 #pragma unroll
     for (int s = 0; s < kStages - 1; ++s) Load(first + s * kStep, s, pages_[s]);
@@ -60,12 +61,12 @@ class WarpTiles {
     stage_ = kStages - 1;
     page_ = pages_[kStages - 1];
   }
-  /// Asks for the next tile, in the place of the one that was read last.
+  /// Requests the next tile, into the stage of the one that was read last.
   AICF_DEVICE void Next() {
     Load(next_, stage_, page_);
     next_ += kStep;
     stage_ = stage_ + 1 == kStages ? 0 : stage_ + 1;
-    page_ = PageOf(next_);  // on its way until the next turn
+    page_ = PageOf(next_);  // the load has until the next turn to arrive
   }
   AICF_DEVICE const tile_t* Keys(int stage) const { return ring_ + stage * kKeyTile; }
   AICF_DEVICE const tile_t* Values(int stage) const {
@@ -78,8 +79,8 @@ class WarpTiles {
     __shared__ u32 found[kWarps][kStages];
     return found[threadIdx.y];
   }
-  /// Where along a pool's first axis key `first` + lane lies, as the table says or the request's
-  /// own place; -1 where there is no such key.
+  /// Index of key `first` + lane along the first axis of k and v: its page, from the table, or
+  /// without a table the request; -1 where there is no such key.
   AICF_DEVICE int PageOf(int first) const {
     const int key = first + static_cast<int>(threadIdx.x);
     if (static_cast<int>(threadIdx.x) >= kStep || first >= last_ || key >= end_) return -1;
@@ -113,8 +114,9 @@ class WarpTiles {
   static AICF_DEVICE index_t RowAt(int page, int row) {
     return page * V::stride(0) + row * V::stride(2);
   }
-  /// Lane r of `at` has the offset of row r. Rows that are not there, and elements behind their
-  /// ends, become 0. Rows of `Second`, if any, have the same offsets in another operand.
+  /// Requests the rows of a tile. Lane r's `at` is the offset of row r, and bit r of `found` says
+  /// whether there is one. Missing rows, and the padding behind rows, become 0. Rows of `Second`,
+  /// if any, have the same offsets in another operand.
   template <class First, class... Second>
   AICF_DEVICE void Copy(tile_t* to, tile_t* to_second, index_t at, u32 found) const {
     constexpr int kPieces = First::kWidth / kPiece;
@@ -137,7 +139,9 @@ class WarpTiles {
   tile_t* const ring_;
   int next_ = 0, stage_ = 0;
   int pages_[kStages];  ///< of the first tiles
-  int page_ = -1;       ///< of the next tile's keys; checked only when it is loaded, or all would wait
+  /// Page of the lane's key of the next tile. Only Load checks it: an earlier check would make the
+  /// warp wait for the look-up.
+  int page_ = -1;
 };
 
 }  // namespace aicf

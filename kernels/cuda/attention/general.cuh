@@ -1,6 +1,6 @@
 // cuda.attention.general: ordinary arithmetic in f32 (f64 for f64), any layout. Blocks of kStep
-// keys pass through shared memory; a thread keeps kThreadRows rows by every kBlockX-th key and
-// value column, with a running maximum and sum per row.
+// keys pass through shared memory. A thread has kThreadRows rows and, of each, every kBlockX-th key
+// of a block and every kBlockX-th column of values, with a running maximum and sum for each row.
 #pragma once
 
 #include "attention/keys.cuh"
@@ -56,7 +56,8 @@ AICF_DEVICE void Multiply(const raw_t* query, const raw_t* keys, Sums& s) {
   }
 }
 
-/// Scores to weights, which go to shared memory; older sums shrink to the new maximum.
+/// Turns the scores into weights, which it puts into shared memory, and scales the older sums to
+/// the new maximum.
 AICF_DEVICE void Soften(const Args& args, const Tile& tile, int first, const bool* present, Sums& s,
                         raw_t* weights) {
   const int row = threadIdx.y * kThreadRows;
@@ -71,7 +72,8 @@ AICF_DEVICE void Soften(const Args& args, const Tile& tile, int first, const boo
       most = s.score[a][c] > most ? s.score[a][c] : most;
     }
     most = AcrossColumns(most, [](raw_t x, raw_t y) { return x > y ? x : y; });
-    // While every score is -inf, they are weighed against 0: exponentials of 0, not of NaN.
+    // While every score is -inf, 0 takes the place of the maximum: the exponents are then -inf,
+    // whose exponential is 0, instead of -inf - -inf, which is NaN.
     const raw_t base = most == static_cast<raw_t>(NoScore()) ? 0 : most;
     const raw_t shrink = most == s.max[a] ? 1 : ExpOf(s.max[a] - base);
     s.max[a] = most;

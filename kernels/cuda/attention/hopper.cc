@@ -14,7 +14,8 @@ constexpr int64_t kPiece = 8;  // elements of 16 bytes
 
 int64_t Panels(int64_t head) { return CeilDiv(head, kLine); }
 
-// Columns that the tensor cores take for a value: ColumnsOfValue in attention/hopper_tile.cuh.
+// Columns that the tensor cores take for a value; the same as
+// ColumnsOfValue in attention/hopper_tile.cuh.
 int64_t ColumnsOfValue(int64_t head) {
   for (int64_t columns : {16, 32, 40, 48, 64, 80, 96, 112, 128, 192}) {
     if (columns >= head) return columns;
@@ -41,7 +42,7 @@ std::string RefuseOperand(const abi::View& v) {
   return {};
 }
 
-// Registers of a consumer's thread that hold scores, weights, sums, and what scores need.
+// Registers of a consumer's thread that hold scores, weights, sums and operands of the scores.
 int64_t Held(const Problem& p, const abi::Parameters& c) {
   const AttentionShape s = abi::AttentionShapeOf(p);
   bool rows_differ = false;
@@ -56,7 +57,8 @@ int64_t Held(const Problem& p, const abi::Parameters& c) {
   return c["tile_keys"] / 2 + (one_block ? std::max(operands, sums) : operands + sums);
 }
 
-// What a thread can hold, beside what addresses and maxima take.
+// Registers that a thread has for what Held counts, beside those for addresses, maxima
+// and the like.
 int64_t Room(const abi::Parameters& c) {
   constexpr int64_t kOthers = 32;
   constexpr int64_t kRegisters[] = {240, 240, 160, 112};  // by consumers: kConsumerRegisters
@@ -64,7 +66,8 @@ int64_t Room(const abi::Parameters& c) {
   return std::min<int64_t>(255, 65536 / (128 * c["consumers"] * c["per_sm"])) - kOthers;
 }
 
-// A block of keys is whole pages or a part of one, in boxes that begin where the swizzle does.
+// Empty, or why blocks of keys cannot be fetched from the pages. A block has to be whole pages or a
+// part of one, in boxes that begin where a pattern of the swizzle does, at multiples of 8 keys.
 std::string RefusePages(const AttentionShape& s, int64_t tile_keys) {
   if (s.page == 0) return {};
   if (s.page % 8 != 0) return StrCat("takes pages of a multiple of 8 keys, not of ", s.page);
@@ -90,7 +93,7 @@ std::string RefuseRoles(const AttentionShape& s, const abi::Parameters& c) {
   return {};
 }
 
-// An axis of a map: one along which the operand repeats has a single element.
+// Adds an axis to a map. An axis along which the operand repeats (stride 0) has a single element.
 void AddAxis(abi::TensorMap& map, int64_t extent, int64_t stride, int64_t box) {
   const bool walked = extent > 1 && stride != 0;
   map.extents.push_back(walked ? extent : 1);

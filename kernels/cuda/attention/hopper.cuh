@@ -1,9 +1,10 @@
-// cuda.attention.hopper: both products by Hopper's own means, for 16-bit operands. A warpgroup has
-// 64 rows; kConsumers of them make a block's tile and share its keys and values, which the copy
-// engine brings block by block, the last first. While the tensor cores multiply one block's weights
-// and values, the warpgroup turns the next block's products into weights; and while one warpgroup
-// does that, the others have the tensor cores (kTurns). Only blocks of keys that some rows do not
-// see, the last, those at the ends of a window and those with pages outside the pool, are masked.
+// cuda.attention.hopper: both products by Hopper's warpgroup products (wgmma), for 16-bit operands.
+// A warpgroup has 64 rows; kConsumers of them make a block's tile and share its keys and values,
+// which the copy engine brings in blocks of kTileKeys keys, the last block first. While the tensor
+// cores multiply the weights of one block of keys by its values, the warpgroup turns the products
+// of the next one into weights; and while one warpgroup does that, the others use the tensor cores
+// (kTurns). Scores are masked only in blocks of keys that some rows do not see in full: the last
+// one, those at the ends of a window, and those with pages outside the pool.
 //
 // The instance defines, beside what compiler/codegen/cuda_source.h lists,
 //   kConsumers   warpgroups that multiply, 1 to 4
@@ -11,10 +12,12 @@
 //   kStages      blocks of keys, and of values, in flight
 //   kQueryStages tiles of queries in flight, 1 or 2; 1 without a producer
 //   kProducer    1: a warpgroup of its own asks for the copies, tile after tile
-//                0: the first thread asks for all at once; they all fit, a block has one tile
-//   kTurns       consumers take turns at the tensor cores
+//                0: a block has one tile, and its first thread asks for all copies at once, which
+//                   kStages has to have room for
+//   kTurns       1: consumers take turns at the tensor cores
 //   kPack        1: a tile's rows are those of all query heads that read one key head
 //                0: they are those of one query head
+//   kFold        1: a block takes tiles from the two ends of a pair by turns (hopper_tile.cuh)
 //   kSection     pairs of request and head that are worked on together (hopper_tile.cuh)
 //   kPerSm       blocks that a multiprocessor is to hold
 //   kHasScore    whether there is a score expression
@@ -61,8 +64,9 @@ AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
   BarrierInitFence();
 }
 
-/// The producer, one thread: queries, keys and values of all the block's tiles. The first keys of a
-/// tile come ahead of its queries, which wait for the last use of those before.
+/// What the producer's only thread does: it requests the queries, keys and values of all the
+/// block's tiles. The first keys of a tile are requested before its queries, because queries have
+/// to wait until those that they overwrite are no longer used.
 struct Fetches {
   const Args& args;
   const SharedLayout& shared;
@@ -118,7 +122,7 @@ AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
   }
 }
 
-/// Without a producer: everything that the block needs, at once.
+/// Without a producer: requests everything that the block needs at once.
 AICF_DEVICE void FetchAll(const Args& args, const SharedLayout& shared) {
   const TileWalk tile;
   const Request request(args, tile.b);
@@ -145,7 +149,8 @@ AICF_DEVICE void Release(unsigned barrier) {
   }
 }
 
-/// Turns of the consumers at the tensor cores: barrier 1 + consumer lets that one begin.
+/// The turns of the consumers at the tensor cores. Consumer c waits at named barrier 1 + c for its
+/// turn, and the one before it arrives there.
 struct Turns {
   int consumer;
   static constexpr bool kTaken = kTurns && kConsumers > 1;
@@ -163,7 +168,7 @@ struct Turns {
       NamedBarrierArrive(consumer + 1 == kConsumers ? 1 : 2 + consumer, 2 * kWarpgroup);
     }
   }
-  /// Takes up what the last consumer's last turn left behind.
+  /// Waits for the arrival that the last consumer's last turn has left at the first barrier.
   AICF_DEVICE void Finish() const {
     if constexpr (kTaken) {
       if (consumer == 0) NamedBarrierWait(1, 2 * kWarpgroup);
@@ -171,9 +176,9 @@ struct Turns {
   }
 };
 
-/// Which blocks of keys all rows of the tile see whole: those in [begin, end).
+/// The blocks of keys that all rows of the tile see in full: those in [begin, end).
 struct WholeBlocks {
-  /// Whether that is all but the tile's first, whatever the tile.
+  /// Whether these are, in every tile, all blocks but the one that is taken first (the last keys).
   static constexpr bool kAllButFirst = attr_window_left < 0 && attr_window_right < 0 && !attr_pages;
   int begin, end;
 
@@ -182,7 +187,7 @@ struct WholeBlocks {
     begin = (request.Begin(static_cast<int>((last - 1) / kPacked)) + kTileKeys - 1) / kTileKeys;
     end = request.End(static_cast<int>(tile.first / kPacked)) / kTileKeys;
   }
-  /// kFirst: the block may be the tile's first.
+  /// kFirst: the block may be the one that is taken first.
   template <bool kFirst>
   AICF_DEVICE bool Has(int block) const {
     return (kAllButFirst && !kFirst) || (block >= begin && block < end);
@@ -206,7 +211,8 @@ struct TileOfConsumer {
     else
       rows.Load<true>(args, tile, block * kTileKeys, operands);
   }
-  /// Which boxes of a round's keys are in no page of the pool; to be asked before their release.
+  /// Bits of the boxes of a round's keys that are in no page of the pool. To be read before the
+  /// keys are released.
   AICF_DEVICE unsigned Absent(int round) const {
     if constexpr (attr_pages) return LoadWord(shared.Absent(round));
     return 0;
@@ -220,12 +226,13 @@ struct TileOfConsumer {
     rows.Soften();
   }
 
-  /// Values past the request's last one may be anything, NaN among it, which a weight of 0 does not
-  /// take away: they become zeros. Only the first of the blocks that a consumer takes has any.
-  /// Every consumer that reads them clears them, rather than wait for another.
+  /// Overwrites the values past the request's last key with zeros: they may be anything, and NaN
+  /// stays NaN with a weight of 0. Only the first of the blocks that a consumer takes has any.
+  /// Every consumer that reads them clears them, rather than wait for another to do so.
   AICF_DEVICE void ClearPastLast(int block, unsigned values) const {
     if constexpr (kLengths >= 0) {
-      constexpr int kPieces = kLineBytes / 16, kFirstNumber = 5;  // behind those of Turns
+      // The numbers of barriers below kFirstNumber are those of Turns.
+      constexpr int kPieces = kLineBytes / 16, kFirstNumber = 5;
       const int kept = request.valid - block * kTileKeys;
       if (kept >= kTileKeys) return;
       const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
@@ -253,8 +260,9 @@ struct TileOfConsumer {
     BarrierWait(shared.Full(round.stage), round.parity);
   }
 
-  /// Passes over a round that is of no use to the consumer's own rows, and over its turn. A stage
-  /// may be freed once it was filled: before that, others may still read what it held.
+  /// Skips a round that the consumer's own rows do not need, and its turn. The consumer waits until
+  /// the round's stage is filled before it frees it: before that, other consumers may still read
+  /// what the stage held.
   AICF_DEVICE void Pass(const Turns& turns, bool has_turn, RingPlace<kRounds>& round) const {
     if constexpr (kProducer) {
       Await(round);
@@ -267,7 +275,8 @@ struct TileOfConsumer {
     turns.End();
   }
 
-  /// The first of the consumer's own blocks: its weights, without a turn.
+  /// Computes the weights of the first block of keys that the consumer takes, without waiting
+  /// for a turn.
   AICF_DEVICE void First(int block, unsigned queries, RingPlace<kRounds>& round) {
     Await(round);
     ScoreOperands operands;
@@ -283,7 +292,8 @@ struct TileOfConsumer {
     round.Next();
   }
 
-  /// The weights of `block`, while the products of those before it and their values are made.
+  /// Computes the weights of `block`, while the tensor cores multiply the weights of the block
+  /// taken before it by their values.
   AICF_DEVICE void Next(int block, const Turns& turns, unsigned queries, unsigned keys,
                         unsigned values, RingPlace<kRounds>& round) {
     Await(round);
@@ -304,7 +314,7 @@ struct TileOfConsumer {
     round.Next();
   }
 
-  /// The products of the last weights.
+  /// Multiplies the weights of the block taken last by their values.
   AICF_DEVICE void Last(int block, RingPlace<kRounds>& round) {
     Await(round);
     ClearPastLast(block, shared.Values(round.stage));
@@ -316,8 +326,8 @@ struct TileOfConsumer {
     round.Next();
   }
 
-  /// `query` and `round` are the rings' places of the tile's queries and first round, and
-  /// afterwards those behind the last.
+  /// `query` and `round` are the places in their rings of the tile's queries and first round;
+  /// afterwards they are the places behind the tile's queries and last round.
   AICF_DEVICE void Run(const KeyBlocks& blocks, const Turns& turns, RingPlace<kQueryStages>& query,
                        RingPlace<kRounds>& round) {
     BarrierWait(shared.QueryFull(query.stage), query.parity);
@@ -332,7 +342,8 @@ struct TileOfConsumer {
       First(end - 1, queries, round);
 #pragma unroll 1
       for (int block = end - 2; block >= blocks.begin; --block) {
-        // Known to be the same in all threads, they cost one instruction for each product.
+        // SameInWarp tells the compiler that all lanes have the same addresses, so that these cost
+        // only one instruction for each product.
         const unsigned keys = SameInWarp(shared.Keys(round.stage));
         const unsigned values = SameInWarp(shared.Values(round.stage));
         Next(block, turns, queries, keys, values, round);

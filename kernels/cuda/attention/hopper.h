@@ -21,7 +21,7 @@ struct AttentionHopperHost : CudaHostBase {
       {"producer", 0, 1},         {"turns", 0, 1},        {"fold", 0, 1},    {"pack", 0, 1},
       {"section", 1, kMaxBlocks}, {"per_sm", 1, 8},       kBlocksRange};
 
-  /// Query heads whose rows stand side by side in a tile.
+  /// Number of query heads whose rows share a tile.
   static int64_t Packed(const abi::AttentionShape& s, const abi::Parameters& c) {
     return c["pack"] != 0 ? s.group() : 1;
   }
@@ -31,7 +31,7 @@ struct AttentionHopperHost : CudaHostBase {
   }
   static int64_t SharedBytes(const abi::AttentionShape& s, const abi::Parameters& c);
 
-  /// Other rows still read what a row's output would overwrite.
+  /// The output never takes an operand's place: other rows still read what a row would overwrite.
   static bool InPlace(const abi::Problem&, int) { return false; }
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,

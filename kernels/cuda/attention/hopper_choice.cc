@@ -27,17 +27,20 @@ constexpr AttentionRow kAttentionRows[] = {
 #undef AICF_HOPPER_ATTENTION
 };
 
-// A block's tiles: every block one, or the multiprocessors' blocks stay, with or without folding.
+// How blocks take tiles: kOne, each block has one; kStay, there is at most one block for each
+// multiprocessor, which takes tile after tile; kFold, the same with "fold" (TileWalk in
+// attention/hopper_tile.cuh).
 enum class TileOrder { kOne, kStay, kFold };
 
-// Rows of all heads of a group in one tile where that leaves fewer tiles.
+// Whether a tile should have the rows of all query heads of a group: where that makes fewer tiles.
 bool PacksHeads(const AttentionShape& s, int64_t consumers) {
   const int64_t rows = Host::kWarpgroupRows * consumers, group = s.group();
   return group > 1 && rows % group == 0 &&
          CeilDiv(s.rows * group, rows) < group * CeilDiv(s.rows, rows);
 }
 
-// Pairs of request and head whose keys and values take a third of the second-level cache.
+// Number of pairs of request and head whose keys and values together take a third of the
+// second-level cache.
 int64_t SectionOf(const Problem& p, bool pack) {
   constexpr int64_t kCacheBytes = int64_t{16} << 20;
   const AttentionShape s = abi::AttentionShapeOf(p);
@@ -46,7 +49,8 @@ int64_t SectionOf(const Problem& p, bool pack) {
   return std::clamp<int64_t>(pairs, 1, std::max<int64_t>(1, s.batch * s.query_heads));
 }
 
-// As many blocks on a multiprocessor as registers and shared memory leave room for, up to four.
+// The parameters of a row for this order of tiles; per_sm is the number of blocks that a
+// multiprocessor is to hold.
 Parameters AttentionParameters(const AttentionRow& row, const Problem& p, const DeviceSpec& d,
                                TileOrder order, bool pack, int64_t per_sm) {
   const AttentionShape s = abi::AttentionShapeOf(p);
@@ -68,8 +72,8 @@ Parameters AttentionParameters(const AttentionRow& row, const Problem& p, const 
   return with(order == TileOrder::kOne ? tiles : std::min<int64_t>(tiles, d.sm_count));
 }
 
-// Blocks of keys that a tile has on average: what its rows see, and the rest of a block that the
-// last of them sees a part of.
+// Blocks of keys that a tile has on average: the keys that its rows see, and the rest of the block
+// of which its last row sees only a part.
 double BlocksOfTile(const Problem& p, const Parameters& c) {
   const AttentionShape s = abi::AttentionShapeOf(p);
   const double keys = static_cast<double>(c["tile_keys"]);
@@ -81,7 +85,7 @@ double BlocksOfTile(const Problem& p, const Parameters& c) {
   return std::max(1.0, seen + rows / (2 * keys) + (aligned ? 0 : 0.75));
 }
 
-// What one score keeps the tensor cores and the other units busy for.
+// Microseconds for which one score keeps the tensor cores and the other units busy.
 double ScoreUs(const Problem& p) {
   const AttentionShape s = abi::AttentionShapeOf(p);
   double us = 1.3e-5 + 1.91e-7 * static_cast<double>(s.head + s.value_head);
@@ -92,9 +96,10 @@ double ScoreUs(const Problem& p) {
   return us;
 }
 
-// In us, fitted to what an H200 takes (bench/results/h200_hopper_attention.md). A block of keys has
-// a part that waits and a part that works; tiles on one multiprocessor wait together and work in
-// turn. A tile has a beginning and an end besides, half of it hidden where blocks stay.
+// In us, fitted to what an H200 takes (bench/results/h200_hopper_attention.md). The time of a block
+// of keys is partly waiting and partly work; tiles on one multiprocessor wait at the same time but
+// work in turn. A tile also takes time to begin and to end, half of which is hidden where blocks
+// are persistent.
 double HopperAttentionUs(const Problem& p, const DeviceSpec& d, const Parameters& c) {
   const auto tiles =
       static_cast<double>(std::max<int64_t>(1, Host::Tiles(abi::AttentionShapeOf(p), c)));
@@ -109,7 +114,8 @@ double HopperAttentionUs(const Problem& p, const DeviceSpec& d, const Parameters
   const double ends_us = 0.2 + 0.0065 * static_cast<double>(s.head + s.value_head);
   const double begun_us = once ? 1.3 : stays ? ends_us : ends_us + 2.8;
   const double tile_us = begun_us + BlocksOfTile(p, c) * block_us;
-  // Tiles of different lengths even out, where a block has one and the long ones begin first.
+  // Where every block has one tile and the long ones begin first, tiles of different lengths even
+  // out, so that rounds need not be whole.
   const bool uneven = p.as<abi::AttentionAttrs>().window_right >= 0 && !stays;
   const double turns = tiles / (sms * resident);
   const double memory_us = abi::ByteCount(p) / (0.75 * d.bytes_per_us);
@@ -135,6 +141,8 @@ std::vector<abi::Candidate> CandidatesFor<AttentionHopperHost>(const Problem& p,
   for (const AttentionRow& row : kAttentionRows) {
     const bool pack = PacksHeads(s, row.consumers);
     if (row.stages == 0) {
+      // As many blocks on a multiprocessor as registers and shared memory have room for,
+      // up to four.
       for (int64_t per_sm : {4, 3, 2, 1}) {
         const Parameters c = AttentionParameters(row, p, d, TileOrder::kOne, pack, per_sm);
         if (Host::SharedBytes(s, c) * per_sm > d.max_shared_bytes) continue;

@@ -1,5 +1,5 @@
-// How the operands of cuda.attention.hopper come to shared memory: one thread asks for boxes of
-// them. A block of keys is one box, or several where its pages are smaller.
+// How the operands of cuda.attention.hopper get into shared memory: one thread requests boxes of
+// them from the copy engine. A block of keys is one box, or several where its pages are smaller.
 #pragma once
 
 #include "attention/hopper_tile.cuh"
@@ -15,7 +15,8 @@ static_assert(kTileKeys % kBoxKeys == 0 && (!attr_pages || kPage % kBoxKeys == 0
 static_assert(kBoxKeys % 8 == 0, "every box begins where the swizzle does");
 static_assert(kBoxes <= 32, "a word tells which boxes of a block are absent");
 
-/// A coordinate along an axis; one that repeats the same elements has a single one in its map.
+/// The coordinate of index `at` along an axis: 0 where the operand repeats along it, because the
+/// tensor map then has a single element there.
 template <class View>
 AICF_DEVICE int CoordinateOf(int axis, int at) {
   return View::stride(axis) == 0 ? 0 : at;
@@ -37,14 +38,15 @@ AICF_DEVICE void FetchQueries(const Args& args, const SharedLayout& shared, cons
   }
 }
 
-/// A block of keys of one tile, and which of them are the request's.
+/// Block number `block` of the keys of one tile; the request has `valid` keys.
 struct FetchedBlock {
   const Args& args;
   const TileWalk& tile;
   int block, valid;
 
   AICF_DEVICE int First(int box) const { return block * kTileKeys + box * kBoxKeys; }
-  /// The page that has a box's keys; negative where none of them is valid, and outside the pool.
+  /// The page that has a box's keys; negative if none of them is valid or the page is
+  /// outside the pool.
   AICF_DEVICE int Page(int box) const {
     return First(box) < valid ? static_cast<int>(PageOfKey<In1>(args, tile.b, First(box))) : -1;
   }
@@ -57,7 +59,8 @@ struct FetchedBlock {
     return absent;
   }
 
-  /// One panel of a box. What is in no page is asked for past the last one, and arrives as zeros.
+  /// Requests all panels of a box. A box that is in no page of the pool is requested at a
+  /// coordinate past the last page, so that it arrives as zeros.
   template <class View, int kPanels>
   AICF_DEVICE void Box(const void* map, unsigned to, unsigned barrier, int box) const {
     const int h = CoordinateOf<View>(1, tile.KeyHead());
@@ -80,8 +83,9 @@ struct FetchedBlock {
     for (int box = 0; box < kBoxes; ++box) Box<View, kPanels>(map, to, barrier, box);
   }
 
-  /// Announces a round that brings this block's keys, and values with `values`. What consumers are
-  /// to know of the keys is written before the barrier's arrival, which lets them see it.
+  /// Announces at the round's barrier the bytes of this block's keys and, with `values`, of a block
+  /// of values. The word of absent boxes is written before the thread arrives at the barrier, so
+  /// that the consumers see it.
   AICF_DEVICE void AnnounceKeys(const SharedLayout& shared, int round, bool values) const {
     if constexpr (attr_pages) StoreWord(shared.Absent(round), Absent());
     BarrierArriveExpect(shared.Full(round), kKeyBytes + (values ? kValueBytes : 0));

@@ -9,17 +9,19 @@
 namespace aicf {
 
 constexpr double kBitsPerNat = 1.4426950408889634;  ///< e^x = 2^(x * this)
-/// The scale is part of the exponent's factor where nothing comes between the product and the
-/// softmax, and larger products mean larger scores.
+/// Whether the scale is part of the exponent's factor. It can be where no score expression comes
+/// between product and softmax, and where it is positive, so that the largest product has the
+/// largest score.
 constexpr bool kFoldsScale = !kHasScore && attr_scale > 0;
 constexpr float kExponent =
     static_cast<float>(kFoldsScale ? attr_scale * kBitsPerNat : kBitsPerNat);
-/// A maximum stays while no score is above it by a factor of more than 2^8: sums keep all their
-/// digits, and are seldom shrunk.
+/// A row's maximum is raised only for a score that is further above it, that is, whose weight would
+/// be above 2^8. Sums keep all their digits that way, and are seldom scaled.
 constexpr float kSlack = 8.0f / kExponent;
 
-/// What the scores of a thread's rows and one block of keys need of their operands. It is loaded
-/// while the tensor cores make the products. Rows that read the same have it once.
+/// The elements of the score operands that a thread needs for its two rows and one block of keys.
+/// They are loaded while the tensor cores compute the products. Where both rows read the same
+/// elements, these are held once.
 struct ScoreOperands {
   static constexpr bool kRowsDiffer =
       kScoreMovesAlongRows || (kPacked > 1 && kScoreMovesAlongHeads);
@@ -36,7 +38,7 @@ struct GroupRows {
   unsigned weight[kTileKeys / kDepth][4];
   float max[2], base[2], total[2], shrink[2];
   bool shrinks;  ///< whether any row of the warp has a shrink other than 1
-  int row;       ///< of the head of tiles: half 0
+  int row;       ///< of half 0, counted among the rows of the tile's head
 
   AICF_DEVICE void Reset(const TileWalk& tile, int row0) {
     row = static_cast<int>(tile.first) + row0;
@@ -87,7 +89,7 @@ struct GroupRows {
     ProductsBegin();
     AddSums(values);
   }
-  /// Both, in this order, to be waited for apart.
+  /// Starts both, in this order, as two groups of products that can be waited for one by one.
   AICF_DEVICE void StartScoresAndSums(unsigned queries, unsigned keys, unsigned values) {
     ProductsBegin();
     AddScores(queries, keys);
@@ -116,7 +118,8 @@ struct GroupRows {
     ProductsCommit();
   }
 
-  /// Loads for the block of keys from `first` on. kMasked: the block may reach past the last key.
+  /// Loads the operands of the scores for the block of keys from `first` on. kMasked: the block may
+  /// reach past the last key.
   template <bool kMasked>
   AICF_DEVICE void Load(const Args& args, const TileWalk& tile, int first,
                         ScoreOperands& operands) const {
@@ -141,8 +144,8 @@ struct GroupRows {
     }
   }
 
-  /// Products to scores, for the block of keys from `first` on; -inf where a row does not see a
-  /// key, or where that is in one of the `absent` boxes.
+  /// Turns products into scores, for the block of keys from `first` on. The score is -inf where a
+  /// row does not see the key, or where the key is in one of the `absent` boxes.
   template <bool kMasked>
   AICF_DEVICE void Score(const ScoreOperands& operands, const Request& request,
                          const TileWalk& tile, int first, unsigned absent) {
@@ -171,8 +174,9 @@ struct GroupRows {
     }
   }
 
-  /// What 2 is raised to. Scores that an expression made may be the lowest of all numbers, as masks
-  /// have them, and equal to their maximum: they are subtracted before anything overflows.
+  /// What 2 is raised to for a score's weight. A score expression may give the lowest of all finite
+  /// numbers, as masks do, and that may be the maximum, too. Multiplied by kExponent it would
+  /// overflow, so the maximum is subtracted first.
   static AICF_DEVICE float Exponent(float score, float base) {
     if constexpr (kHasScore) return (score - base) * kExponent;
     return fmaf(score, kExponent, -base * kExponent);
@@ -190,8 +194,9 @@ struct GroupRows {
       }
       shrink[half] = 1.0f;
     }
-    // Not below -inf + kSlack, which is -inf: the first score that is seen raises the maximum. One
-    // vote is sooner there than what the row's other threads have, which is seldom needed.
+    // As long as a row has seen no key, max + kSlack is -inf, and the first score that it sees
+    // raises the maximum. A vote of the warp is faster than an exchange of maxima among the four
+    // threads of a row, which is seldom needed.
     const bool above = most[0] > max[0] + kSlack || most[1] > max[1] + kSlack;
     shrinks = __any_sync(0xffffffffu, above);
     if (shrinks) RaiseMaxima(most);
@@ -218,14 +223,16 @@ struct GroupRows {
       largest = fmaxf(largest, ShuffleXor(largest, 2));
       const float old = max[half];
       if (largest > old + kSlack) max[half] = largest;
-      // While every score is -inf, they are weighed against 0: exponentials of 0, not of NaN.
+      // While every score is -inf, 0 takes the place of the maximum: the exponents are then -inf,
+      // whose exponential is 0, instead of -inf - -inf, which is NaN.
       base[half] = max[half] == NoScore() ? 0.0f : max[half];
       shrink[half] = max[half] == old ? 1.0f : Exp2Approx(Exponent(old, base[half]));
     }
   }
 
-  /// Waits for the sums, and shrinks them to the maxima of now. The two branches keep the compiler
-  /// from waiting before it has asked for the exponentials, which are there to be made meanwhile.
+  /// Waits for the sums and scales them to the current maxima. The exponentials are to overlap with
+  /// the products. Each branch has a wait of its own because the compiler would otherwise wait
+  /// before it has issued them.
   AICF_DEVICE void FinishSums() {
     HoldScores();
     if (shrinks) {
@@ -239,7 +246,7 @@ struct GroupRows {
     }
   }
 
-  /// Weights to the operand of the next products.
+  /// Rounds the weights to 16 bits, as the operand of the next products.
   AICF_DEVICE void RoundWeights() {
 #pragma unroll
     for (int k = 0; k < kTileKeys / kDepth; ++k) {

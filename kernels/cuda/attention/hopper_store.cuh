@@ -8,12 +8,12 @@ namespace aicf {
 typedef Out0::S out_t;
 constexpr bool kStoresShorts = kSame<out_t, bf16> || kSame<out_t, f16>;
 constexpr bool kStoresCodes = kSame<out_t, f8e4m3fn>;
-/// Whether eight results of 16 or 8 bits, or two results, are one store.
+/// Whether eight neighbouring results of 16 or 8 bits are one store, and whether two results are.
 constexpr bool kStoresEights =
     (kStoresShorts || kStoresCodes) && Out0::run(3) >= 8 && kValueHead % 8 == 0;
 constexpr bool kStoresPairs = Out0::run(3) >= 2 && kValueHead % 2 == 0;
 
-/// The type of the pairs that eight results are stored in.
+/// The 16-bit type that WordOf rounds results to: that of the output.
 template <class T>
 struct ShortOf {
   typedef bf16 S;
@@ -23,8 +23,8 @@ struct ShortOf<f16> {
   typedef f16 S;
 };
 
-/// Each of four neighbouring lanes has word i of line i for itself; afterwards lane i has line i,
-/// its words in the lanes' order.
+/// Transposes words among four neighbouring lanes. Before, each lane has its own word of each line
+/// i in w[i]; afterwards the i-th of the lanes has all four words of line i, in the lanes' order.
 AICF_DEVICE void TransposeAmongFour(unsigned (&w)[4], int lane) {
 #pragma unroll
   for (int step = 1; step < 4; step *= 2) {
@@ -42,7 +42,7 @@ AICF_DEVICE void TransposeAmongFour(unsigned (&w)[4], int lane) {
   }
 }
 
-/// Columns 8 * group + 2 * (lane % 4) and the next of a row, two sums at a time.
+/// Stores two neighbouring results of a row, the first at `column`.
 AICF_DEVICE void StorePair(const Args& args, index_t at, int column, float low, float high) {
   if constexpr (kStoresPairs) {
     if (column >= kValueHead) return;
@@ -55,7 +55,7 @@ AICF_DEVICE void StorePair(const Args& args, index_t at, int column, float low, 
   }
 }
 
-/// Two neighbours of 16 bits, or of 8 in the lower half.
+/// Two neighbouring results in a word: of 16 bits each, or of 8 bits each in its lower half.
 template <class S>
 AICF_DEVICE unsigned WordOf(float low, float high) {
   if constexpr (kSame<S, f8e4m3fn>)
@@ -64,7 +64,8 @@ AICF_DEVICE unsigned WordOf(float low, float high) {
     return RoundedPair(typename ShortOf<S>::S{}, low, high);
 }
 
-/// Groups [4 * q, 4 * q + 4) of eight columns each: every lane stores one group.
+/// Stores groups [4 * q, 4 * q + 4) of eight columns each of a row. The four lanes that share the
+/// row exchange results, so that each of them stores one group.
 AICF_DEVICE void StoreFourGroups(const Args& args, index_t at, bool holds, int lane, int q,
                                  const float* sum, float factor) {
   unsigned words[4];

@@ -20,10 +20,11 @@ constexpr int kLine = 64;            ///< elements
 constexpr int kDepth = 16;           ///< of one product
 
 constexpr int kRows = kWarpgroupRows * kConsumers;
-/// Query heads whose rows stand side by side in a tile.
+/// Number of query heads whose rows share a tile. Tiles treat them as one head with kTileRows rows,
+/// in which the rows of these heads alternate.
 constexpr int kPacked = kPack ? kGroup : 1;
-constexpr int kHeads = kQueryHeads / kPacked;                    ///< of tiles
-constexpr i64 kTileRows = static_cast<i64>(kQueries) * kPacked;  ///< of one head of tiles
+constexpr int kHeads = kQueryHeads / kPacked;  ///< heads in this sense
+constexpr i64 kTileRows = static_cast<i64>(kQueries) * kPacked;
 
 constexpr int kHeadPanels = (kHead + kLine - 1) / kLine;
 constexpr int kHeadSteps = (kHead + kDepth - 1) / kDepth;
@@ -52,9 +53,10 @@ static_assert(kBlockX == kWarpgroup * (kConsumers + kProducer), "one warpgroup f
 static_assert(kRows % kPacked == 0, "a query's heads are in one tile");
 
 /// Keys and values come in rounds. Round r of a tile brings the r-th block of keys that is worked
-/// on and the values of the block before it, which are multiplied beside them, so that one barrier
-/// tells of both; the first brings keys alone, and the last, after all blocks, values alone. With a
-/// producer a round has a stage; without one every block has a stage, and there is a round more.
+/// on and the values of the block before it. Both are multiplied at the same time, so one barrier
+/// tells of both. The first round brings keys alone, and the last, after all blocks, values alone.
+/// With a producer every round uses a stage. Without one every block of keys has a stage of its
+/// own, and there is one round more than there are stages.
 constexpr int kRounds = kProducer ? kStages : kStages + 1;
 
 /// Shared memory: the rings of queries, of keys and of values, then their barriers, and the words
@@ -67,18 +69,18 @@ struct SharedLayout {
   AICF_DEVICE SharedLayout() {
     const unsigned memory = SharedAddress(DynamicShared());
     start = (memory + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
-    // Kept: the compiler would find it anew for every block of keys.
+    // Held in a register: the compiler would otherwise compute it anew for every block of keys.
     HoldOperand(start);
     barriers = start + kValuesAt + kStages * kValueBytes;
   }
   AICF_DEVICE unsigned Query(int stage) const { return start + stage * kQueryBytes; }
   AICF_DEVICE unsigned Keys(int stage) const { return start + kKeysAt + stage * kKeyBytes; }
-  /// Those that come in the round.
+  /// The values that come in the round.
   AICF_DEVICE unsigned Values(int round) const {
     return start + kValuesAt + (kProducer ? round : round - 1) * kValueBytes;
   }
   AICF_DEVICE unsigned Full(int round) const { return barriers + (kProducer ? 32 : 8) * round; }
-  /// With a producer.
+  /// This and ValuesEmpty exist only with a producer.
   AICF_DEVICE unsigned KeysEmpty(int stage) const { return barriers + 8 + 32 * stage; }
   AICF_DEVICE unsigned ValuesEmpty(int stage) const { return barriers + 16 + 32 * stage; }
   AICF_DEVICE unsigned QueryFull(int stage) const { return barriers + 32 * kStages + 16 * stage; }
@@ -101,10 +103,10 @@ struct RingPlace {
 };
 
 /// The tiles of a block, one after the other. Tiles of kSection pairs of request and head, whose
-/// keys and values fit the second-level cache together, follow each other, the last rows of every
-/// pair first: they see the most keys where a window ends at the row's position. With kFold a block
-/// that took the n-th tile from the end takes the n-th from the start next, so that all blocks have
-/// the same work without knowing of each other.
+/// keys and values fit the second-level cache together, follow each other. The last rows of every
+/// pair come first, because they see the most keys where a window ends at the row's position. With
+/// kFold a block that has taken the n-th tile of a pair from the end takes the n-th from the start
+/// after it, so that all blocks have the same work without knowing of each other.
 struct TileWalk {
   static constexpr unsigned kPairs = static_cast<unsigned>(In0::extent(0) * kHeads);
   static constexpr unsigned kTiles = static_cast<unsigned>((kTileRows + kRows - 1) / kRows);
@@ -114,7 +116,7 @@ struct TileWalk {
   unsigned turn = blockIdx.x;
   bool folded = false;
   unsigned tile;  ///< of the pair
-  int b, h;       ///< request and head of tiles
+  int b, h;       ///< request, and one of kHeads
   i64 first;      ///< row
 
   AICF_DEVICE TileWalk() { Place(); }

@@ -51,8 +51,8 @@ abi::LaunchConfig AttentionTensorHost::Launch(const Problem& p, const abi::Param
   const bool word = p.math == MathMode::kTf32;
   const int64_t rows = c["warps"] * kWarpRows, keys = Step(p) * KeyWarps(c), pad = word ? 4 : 8;
   const int64_t head = CeilDiv(s.head, 16) * 16 + pad, value = CeilDiv(s.value_head, 16) * 16 + pad;
-  // In the end all groups but the first leave their rows' sums, maximum and total in the same
-  // place.
+  // After the last keys all groups of warps but the first leave the sums, the maximum and the total
+  // of their rows where queries, keys and values were.
   const int64_t tiles = ((rows + keys) * head + keys * value) * (word ? 4 : 2);
   const int64_t sums =
       (KeyWarps(c) - 1) * c["warps"] * 32 * (CeilDiv(s.value_head, 16) * 8 + 4) * 4;
@@ -62,7 +62,8 @@ abi::LaunchConfig AttentionTensorHost::Launch(const Problem& p, const abi::Param
   return l;
 }
 
-// Long heads of f64 pass the shared memory of some devices whatever the tile.
+// The smallest tile is tried here already, because long heads of f64 exceed the shared memory of
+// some devices with any tile.
 std::string AttentionGeneralHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
   std::string refusal = RefuseHeads(p);
   return refusal.empty() ? Refuse(p, {{"tile_rows", kLeastRows}}, d) : refusal;
@@ -70,7 +71,7 @@ std::string AttentionGeneralHost::Refusal(const Problem& p, const abi::DeviceSpe
 
 std::string AttentionGeneralHost::Refuse(const Problem& p, const abi::Parameters& c,
                                          const abi::DeviceSpec& d) {
-  // Blocks of 16 x tile_rows / 4 threads are whole warps.
+  // A block has 16 x (tile_rows / 4) threads, which have to be whole warps.
   const std::string refusal = RefuseParts(c, "tile_rows", 2 * kThreadRows);
   if (!refusal.empty()) return refusal;
   return RefuseLaunch(Launch(p, c), Tiles(abi::AttentionShapeOf(p), c["tile_rows"]), d);

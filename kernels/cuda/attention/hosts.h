@@ -9,8 +9,8 @@
 
 namespace aicf::cuda {
 
-/// The kernels that run on every layout pack the rows of all query heads that read one key head,
-/// and give a tile of them to a block.
+/// What all attention kernels but cuda.attention.hopper share: they pack the rows of all query
+/// heads that read one key head, and give a tile of them to a block.
 struct AttentionHostBase : CudaHostBase {
   static constexpr int64_t kMaxHead = 256;
 
@@ -18,7 +18,7 @@ struct AttentionHostBase : CudaHostBase {
   static int64_t Tiles(const abi::AttentionShape& s, int64_t rows) {
     return std::max<int64_t>(1, s.batch * s.key_heads * CeilDiv(PackedRows(s), rows));
   }
-  /// Other rows still read what a row's output would overwrite.
+  /// The output never takes an operand's place: other rows still read what a row would overwrite.
   static bool InPlace(const abi::Problem&, int) { return false; }
   static std::string RefuseHeads(const abi::Problem& p);
   /// Empty, or why a block of this launch does not fit.
@@ -26,8 +26,8 @@ struct AttentionHostBase : CudaHostBase {
                                   const abi::DeviceSpec& device);
 };
 
-/// attention/tensor.cuh: a warp keeps 16 rows; as many groups of `warps` as key_warps says share
-/// the keys of those rows.
+/// attention/tensor.cuh: a warp keeps 16 rows; `key_warps` groups of `warps` warps have the same
+/// rows and divide their keys.
 struct AttentionTensorHost : AttentionHostBase {
   static constexpr std::string_view kKey = "cuda.attention.tensor";
   static constexpr std::string_view kSource = "attention/tensor.cuh";
@@ -48,7 +48,7 @@ struct AttentionTensorHost : AttentionHostBase {
 };
 
 /// attention/decode.cuh: few rows of 16 bits against many keys, which `split` blocks of `warps`
-/// warps share out; a warp asks for `stages` - 1 tiles of `tile_keys` keys ahead.
+/// warps divide among them; a warp requests `stages` - 1 tiles of `tile_keys` keys ahead.
 struct AttentionDecodeHost : AttentionHostBase {
   static constexpr std::string_view kKey = "cuda.attention.decode";
   static constexpr std::string_view kSource = "attention/decode.cuh";
@@ -61,7 +61,8 @@ struct AttentionDecodeHost : AttentionHostBase {
                                                         {"tile_keys", 16, 32},
                                                         {"ahead", 0, 1, 0}};
 
-  /// What says which keys there are and where they lie.
+  /// Lengths, table and origins may be read ahead: they say which keys there are and
+  /// where they lie.
   static constexpr bool kReadsAhead = true;
   static bool ReadsAhead(const abi::Problem& p, size_t input);
   static int64_t SharedBytes(const abi::AttentionShape& s, const abi::Parameters& c);

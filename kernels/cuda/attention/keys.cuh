@@ -109,7 +109,8 @@ AICF_DEVICE void LoadRows(const Args& args, int input, int rows, T* tile, Find f
   constexpr int kBytes = static_cast<int>(sizeof(S)) * N;
   constexpr bool kAsync =
       kSame<T, S> && kPitch % N == 0 && (kBytes == 4 || kBytes == 8 || kBytes == 16);
-  // Threads follow memory: along a row, or across rows where those are the neighbours.
+  // Neighbouring threads load neighbours in memory: along a row, or across rows where those lie
+  // closer together.
   constexpr bool kAcross = N == 1 && Size(V::stride(2)) < Size(V::stride(3));
   const S* base = static_cast<const S*>(args.in[input]);
   for (int p = ThreadInBlock(); p < rows * kPieces; p += kThreads) {
@@ -130,7 +131,7 @@ AICF_DEVICE void LoadRows(const Args& args, int input, int rows, T* tile, Find f
   }
 }
 
-/// The block's place; all blocks of a cluster have the same.
+/// The block's request b, key head g and first row; all blocks of a cluster have the same ones.
 struct Tile {
   int b, g;
   i64 first;  ///< row
@@ -139,7 +140,7 @@ struct Tile {
     constexpr i64 kHeads = kKeyHeads;
     const i64 tiles = kNoRows ? 1 : (kAllRows + rows - 1) / rows;
     const i64 block = blockIdx.x / kClusterX;
-    // Later rows see more keys when the right window ends: the long tiles start first.
+    // Where the window ends on the right, later rows see more keys: their longer tiles start first.
     first = (tiles - 1 - block % tiles) * rows;
     g = static_cast<int>(block / tiles % kHeads);
     b = static_cast<int>(block / tiles / kHeads);
@@ -154,7 +155,7 @@ struct Tile {
   }
 };
 
-/// A row of a tile: what it sees, and its place in the score's domain.
+/// A row of a tile: the keys that it sees, and its coordinates in the score expression's domain.
 struct RowPlace {
   int begin = 0, end = 0, head = 0, query = 0;
 
@@ -173,7 +174,7 @@ struct RowPlace {
   }
 };
 
-/// A result as it is stored: of what lies beyond the largest float8, that.
+/// A result in the output's type. In float8 the largest number stands for what is beyond it.
 template <class S, class T>
 AICF_DEVICE S Stored(T value) {
   if constexpr (kSame<S, f8e4m3fn>) value = ClampToE4M3(value);

@@ -1,9 +1,10 @@
 // cuda.attention.tensor: both products on tensor cores (mma.sync) in tf32, f16 or bf16 by kMath. A
 // warp has 16 rows; kWarps of them share blocks of keys in shared memory. Scores, weights, sums and
-// the output stay in the warp's fragments; the next keys load while the weights meet their values,
-// and the next values while the next scores are made. Where tiles of rows are too few to fill the
-// device, kKeyWarps groups of warps take the same rows with kStep keys each of every block of keys,
-// and the first group adds up in the end, always in the same order.
+// the output stay in the warp's fragments. The next keys load while weights are multiplied by
+// values, and the next values while the next scores are computed. Where tiles of rows are too few
+// to fill the device, kKeyWarps groups of warps take the same rows, each with kStep keys of every
+// block of keys. In the end the first group adds up the sums of all groups, always in the same
+// order.
 #pragma once
 
 #include "attention/keys.cuh"
@@ -22,12 +23,12 @@ constexpr bool kShortWeights = false;
 
 }  // namespace aicf
 
-// What follows is made of the numbers above.
+// The header below is written in terms of the constants above.
 #include "attention/warp_rows.cuh"
 
 namespace aicf {
 
-/// The first group's rows become those of all groups.
+/// Adds the rows of the other groups of warps to those of the first.
 AICF_DEVICE void AddGroups(WarpRows& rows, float* saved, int warp, int group, int lane) {
   const auto place = [&](int g) {
     return saved + ((g - 1) * kWarps + warp) * WarpRows::kSaved * 32;
@@ -59,7 +60,8 @@ AICF_DEVICE void Kernel(const Args& args) {
         *at = tile.Holds(r) ? tile.Offset<In0>(r) : 0;
         return tile.Holds(r);
       });
-  // Both commit a group of copies, an empty one where no keys are left.
+  // load_keys and load_values each commit one group of copies, an empty one where no keys are left,
+  // because CopyWait counts groups.
   const auto load_keys = [&](int first, bool* found) {
     if (first < end) {
       LoadRows<In1, tile_t, kThreads, kHead, kHeadWidth, kHeadPitch>(

@@ -1,8 +1,10 @@
 // What a warp of the attention kernels on tensor cores keeps: 16 rows, their scores, weights and
-// sums in fragments. The kernel that includes this has said before how many keys a warp's turn has
-// (kStep), whether an element of a tile is 32 bits wide (kWord), whether there are rows in both
-// halves of the 16 (kHalves), how many products of fragments stand in a row (kUnroll), and whether
-// weights come from the chip's own 2^x (kShortWeights).
+// sums in fragments. Before it includes this, a kernel defines
+//   kStep          keys of one turn of a warp
+//   kWord          whether an element of a tile is 32 bits wide
+//   kHalves        2, or 1 where only the first 8 of the 16 rows are used
+//   kUnroll        steps along a head that the loop of Multiply is unrolled by
+//   kShortWeights  whether weights are computed with the chip's own 2^x
 #pragma once
 
 #include "attention/keys.cuh"
@@ -68,7 +70,7 @@ AICF_DEVICE void LoadKeys(unsigned (&f)[2][2], const T* k, int lane) {
   }
 }
 
-/// Fragment of kDepth values by 8 columns. With 8 values, their order is that of Weights.
+/// Fragment of kDepth values by 8 columns. Where kDepth is 8, values are in the order of Weights.
 template <class T>
 AICF_DEVICE void LoadValues(unsigned (&f)[2], const T* v, int lane) {
   if constexpr (kWord) {
@@ -80,8 +82,9 @@ AICF_DEVICE void LoadValues(unsigned (&f)[2], const T* v, int lane) {
   }
 }
 
-/// Weights of kDepth keys from `tile` on as a fragment. A sum has no order: with 8 keys, columns t
-/// and t + 4 are keys 2t and 2t + 1, which the lane holds.
+/// Weights of kDepth keys, from those of `tile` on, as a fragment. The order of keys in a product
+/// is free as long as values have the same one. With 8 keys, columns t and t + 4 of the fragment
+/// are keys 2t and 2t + 1, because these are the weights that the lane holds already.
 template <class T>
 AICF_DEVICE void Weights(unsigned (&f)[4], const float (&s)[kKeyTiles][4], int tile) {
   if constexpr (kWord) {
@@ -124,7 +127,8 @@ struct WarpRows {
     }
   }
 
-  /// Products to scores of the keys from `first` on, of which `present` says which there are.
+  /// Turns products into scores of the keys from `first` on. present[j] says whether the j-th of
+  /// these keys exists.
   template <class Present>
   AICF_DEVICE void Score(const Args& args, int b, int first, const Present& present, int lane) {
 #pragma unroll
@@ -138,7 +142,7 @@ struct WarpRows {
     }
   }
 
-  /// Scores to weights; older sums shrink to the new maximum. Four lanes share a row.
+  /// Turns scores into weights, and scales older sums to the new maximum. Four lanes share a row.
   AICF_DEVICE void Soften() {
 #pragma unroll
     for (int half = 0; half < kHalves; ++half) {
@@ -155,7 +159,8 @@ struct WarpRows {
         const float other = ShuffleXor(most, step);
         most = other > most ? other : most;
       }
-      // While every score is -inf, they are weighed against 0: exponentials of 0, not of NaN.
+      // While every score is -inf, 0 takes the place of the maximum: the exponents are then -inf,
+      // whose exponential is 0, instead of -inf - -inf, which is NaN.
       const float base = most == NoScore() ? 0.0f : most;
       const float shrink = most == max[half] ? 1.0f : WeightOf(max[half] - base);
       max[half] = most;
@@ -191,7 +196,7 @@ struct WarpRows {
     }
   }
 
-  /// Numbers of a lane that another group's rows are added from.
+  /// Numbers that each lane saves for another group of warps to add (Save, Add).
   static constexpr int kSaved = kValueTiles * 4 + 4;
 
   AICF_DEVICE void Save(float* to, int lane) const {
@@ -207,7 +212,7 @@ struct WarpRows {
     }
   }
 
-  /// Adds what another group saved of the same rows: both sides shrink to the larger maximum.
+  /// Adds what another group saved of the same rows, after scaling both to the larger maximum.
   AICF_DEVICE void Add(const float* from, int lane) {
 #pragma unroll
     for (int half = 0; half < kHalves; ++half) {

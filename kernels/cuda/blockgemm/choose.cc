@@ -7,7 +7,7 @@ namespace {
 using abi::DeviceSpec;
 using abi::Problem;
 
-// The tile's parameters for packed B: at least a run of 32 elements along k.
+// The tile's parameters for a packed B, which is read in runs of 32 elements along k.
 abi::Parameters Packed(const abi::Parameters& tile) {
   std::vector<abi::Parameter> list(tile.begin(), tile.end());
   for (abi::Parameter& p : list) {
@@ -17,12 +17,13 @@ abi::Parameters Packed(const abi::Parameters& tile) {
   return abi::Parameters(std::move(list));
 }
 
-// Every tile with B packed, and as it is, byte by byte: only a constant B can be packed, which is
-// not for the problem to say.
+// Offers every tile twice: with B packed, and with B read byte by byte as it is stored. Only a
+// constant B can be packed, and the problem does not say whether B is constant.
 template <class Host, bool kTensor>
 std::vector<abi::Candidate> BlockTileCandidates(const Problem& p, const DeviceSpec& d) {
-  // What is decoded waits in registers; the bytes of blocks anywhere take several times the
-  // instructions, a guess that is still to be measured.
+  // Blocks that are not packed are decoded before they wait in registers, and reading their bytes,
+  // which may lie anywhere, takes several times the instructions. This factor is a guess that is
+  // still to be measured.
   constexpr double kRawShare = 2.5;
   std::vector<abi::Candidate> all;
   for (const TileChoice& choice : TilesFor(Host::kKey, kTensor, p, d)) {

@@ -9,7 +9,8 @@ namespace {
 using abi::MathMode;
 using abi::Problem;
 
-// Fragments have rows of 16 bits as they are, so that what has been normalised is rounded to them.
+// Whether normalised rows are rounded more than the math mode allows. Rows of 16 bits are a single
+// part in the fragments, so that what has been normalised is rounded to 16 bits again.
 bool RoundsRowsTooFar(const Problem& p) {
   const DType x = p.inputs[0].dtype;
   if (x == DType::kF32) return false;

@@ -1,19 +1,21 @@
-// cuda.blockgemm.decode: up to 8 rows of A, as a decode step has them, so that reading B is all
-// that takes time. B is packed (blockgemm/packed.h). A warp multiplies panels of 16 rows of B,
-// chunk by chunk, on tensor cores. Every lane has its own ring of kStages chunks in shared memory,
-// which it fills by asynchronous copies ahead of the products and, with kAhead, before the wait for
-// the kernel before this one.
+// cuda.blockgemm.decode: the product for up to 8 rows of A, as a decode step has them, where
+// reading B takes all the time. B is packed (blockgemm/packed.h). A warp multiplies panels of 16
+// rows of B, chunk by chunk, on tensor cores. Every warp has its own ring of kStages chunks in
+// shared memory. It fills the ring by asynchronous copies ahead of the products and, with kAhead,
+// even before it waits for the preceding kernel.
 //
-// Taking codes apart leaves few instructions for scales. A fragment has eight columns, but A has
-// few rows, so the columns are rows of A in several runs of a chunk (panel_sums.cuh), and each lane
-// scales the sums of few groups.
+// Unpacking the codes leaves few instructions for applying scales. The fragment that holds A has
+// eight columns, mostly more than A has rows. So its columns hold the rows of A at several runs of
+// a chunk (panel_sums.cuh), and each lane has to scale the sums of only a few groups.
 //
-// Of a product of two halves (kProductHalves) neighbouring panels of a block's warps are of the
-// two: panel p has rows of B for the same columns of results as panel p + kPanels.
+// In a product of two halves (kProductHalves is 2), neighbouring panels of a block's warps belong
+// to different halves: panel p of B has the rows for the same columns of results as
+// panel p + kPanels.
 //
-// kAlongK warps of a block share out the chunks of a panel, and kClusterX blocks those of all
-// panels; their sums meet in shared memory and are added in a fixed order. Blocks walk through the
-// panels in strides of the grid; the rows of A stay in shared memory.
+// The chunks of a panel are shared out among kAlongK warps of a block, and those of all panels
+// among the kClusterX blocks of a cluster. The partial sums meet in shared memory and are added in
+// a fixed order. Blocks walk through the panels in strides of the grid, while the rows of A stay in
+// shared memory.
 #pragma once
 
 #include "common/block.cuh"
@@ -26,7 +28,8 @@
 
 namespace aicf {
 
-/// Panels that a block has at once, and panels of results.
+/// Panels of B that a block multiplies at once, and the panels of results that come of them: in a
+/// product of two halves, two panels of B make one of results.
 constexpr int kPanelWarps = kWarps / kAlongK;
 constexpr int kResultPanels = kPanelWarps / kProductHalves;
 static_assert(kBlockX == 32 * kWarps && kWarps % kAlongK == 0, "warps share panels evenly");
@@ -34,7 +37,7 @@ static_assert(kPanelWarps % kProductHalves == 0, "a block has both halves");
 static_assert(kProductHalves == 1 || kColumns % 16 == 0, "a half is whole panels");
 
 constexpr int kRingBytes = kStages * Chunk::kBytes;
-/// Sums of a warp's panel, one for every row of A.
+/// Sums of one row of a warp's panel: one for every row of A.
 constexpr int kCells = kM;
 constexpr int kCellsBytes = 16 * kCells * 4;
 constexpr int kRingAt = kXBytes + kSumsBytes;
@@ -42,12 +45,13 @@ constexpr int kCellsAt = kRingAt + kWarps * kRingBytes;
 static_assert(kDynamicShared >= kCellsAt + 2 * kWarps * kCellsBytes, "the launch has the memory");
 static_assert(!kNormalizesRows || kParts == 1, "a block has whole rows to normalise");
 
-/// Blocks that share out k count as one. Panels that all of them have at once, and how often the
-/// blocks come back for more.
+/// Clusters (blocks that share out k), the panels of results that all clusters together have at
+/// once, and the number of turns in which they walk through all panels.
 constexpr index_t kClusters = kGridX / kParts;
 constexpr index_t kPanelsAtOnce = kClusters * kResultPanels;
 constexpr int kTurns = static_cast<int>((kPanels - 1) / kPanelsAtOnce + 1);
-/// Whether every warp of a panel has equally many chunks: then so many.
+/// kEqualSteps: whether all warps of a panel have equally many chunks. kMostSteps: the most chunks
+/// that a warp has of a panel; with kEqualSteps every warp has that many.
 constexpr bool kEqualSteps = kPartChunks % kAlongK == 0 && kChunks % kParts == 0;
 constexpr int kMostSteps = static_cast<int>((kPartChunks + kAlongK - 1) / kAlongK);
 
@@ -58,18 +62,20 @@ struct Warp {
   const index_t cluster = static_cast<index_t>(blockIdx.x) / kParts;
 
   AICF_DEVICE index_t Chunk0() const { return part * kPartChunks; }
-  /// Panel number `of_block` of those that the block makes results of.
+  /// The panel of results that is the block's number `of_block` in a turn.
   AICF_DEVICE index_t PanelOf(int turn, int of_block) const {
     return turn * kPanelsAtOnce + cluster * kResultPanels + of_block;
   }
-  /// The warp's first panel, counted in its half, and how many turns it has one.
+  /// The warp's first panel, counted within its half; the half; and the number of turns in which
+  /// the warp has a panel.
   AICF_DEVICE index_t Panel0() const { return PanelOf(0, number / kAlongK / kProductHalves); }
   AICF_DEVICE int Half() const { return number / kAlongK % kProductHalves; }
   AICF_DEVICE int Turns() const {
     if constexpr (kPanels % kPanelsAtOnce == 0) return kTurns;
     return Panel0() + (kTurns - 1) * kPanelsAtOnce < kPanels ? kTurns : kTurns - 1;
   }
-  /// The warp's first chunk of a panel, counted in its part of k, and how many it has of it.
+  /// The warp's first chunk of a panel, counted within its block's part of k, and how many chunks
+  /// it has of that panel.
   AICF_DEVICE int FirstChunk() const { return number % kAlongK; }
   AICF_DEVICE int Steps() const {
     if constexpr (kEqualSteps) return kMostSteps;
@@ -85,7 +91,7 @@ struct Warp {
   }
 };
 
-/// The warp's chunks, one after the other, on their way through its ring.
+/// The chunks of a warp, which pass through its ring one after the other.
 class Ring {
  public:
   AICF_DEVICE Ring(const Warp& warp, const void* packed) : warp_(warp) {
@@ -98,15 +104,17 @@ class Ring {
     free_ = warp.Stage(kStages - 1);
   }
 
-  /// Fills the ring but for one stage.
+  /// Starts the copies that fill all stages of the ring but one.
   AICF_DEVICE void Start() {
 #pragma unroll
     for (int stage = 0; stage < kStages - 1; ++stage) Fetch(warp_.Stage(stage));
   }
-  /// The next chunk, once it is there; asks for the one that takes its predecessor's place.
+  /// Waits for the next chunk and returns it. Starts copying a later chunk into the stage of the
+  /// chunk that the previous call returned.
   AICF_DEVICE const char* Next() {
     CopyWait<kStages - 2>();
-    // The copies of all lanes are there, and all have left the stage that is filled next.
+    // Now the copies of all lanes have arrived, and no lane still reads the stage that is filled
+    // next.
     __syncwarp();
     Fetch(free_);
     free_ = stage_;
@@ -145,7 +153,7 @@ class Ring {
 
 }  // namespace aicf
 
-// What follows is made of the warps.
+// The header below uses Warp and the constants above.
 #include "blockgemm/results.cuh"
 
 namespace aicf {
@@ -187,7 +195,7 @@ AICF_DEVICE void Kernel(const Args& args) {
     AfterStoring();
     finish.Store(args, turn, held);
   }
-  // A block's shared memory outlives the others' reads.
+  // A block must not exit while other blocks of its cluster may still read its shared memory.
   if constexpr (kParts > 1) LeaveCluster();
 }
 

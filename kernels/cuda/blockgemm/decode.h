@@ -1,5 +1,5 @@
-/// What is legal for cuda.blockgemm.decode: up to 8 rows, so B is read once, packed, and memory is
-/// the limit.
+/// What is legal for cuda.blockgemm.decode, which multiplies up to 8 rows. It reads B once, in
+/// packed form, and its time is limited by memory bandwidth.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct BlockDecodeHost : PackedBlocksHost {
     return input == 1 || (input == 2 && NormalizesRows(p));
   }
   static constexpr bool kNormalizesRows = true;
-  /// As many as a fragment has columns.
+  /// A fragment has this many columns.
   static constexpr int64_t kMaxRows = 8;
 
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);

@@ -12,7 +12,8 @@ namespace {
 using abi::DeviceSpec;
 using abi::Problem;
 
-// Instructions of the integer units for a chunk and lane, which is what the kernel has most of.
+// Instructions of the integer units per lane for one chunk; most instructions of the kernel are of
+// this kind.
 double IntegerSlots(BlockFormat format) {
   switch (format) {
     case BlockFormat::kQ4_0:
@@ -40,13 +41,14 @@ struct DecodeCut {
 
 class DecodeCost {
  public:
-  /// `together`: blocks of a multiprocessor that the grid is meant for.
+  /// `together`: the number of blocks on each multiprocessor that the grid is sized for.
   DecodeCost(const Problem& p, const DeviceSpec& d, const DecodeCut& cut, int64_t together)
       : p_(p), d_(d), cut_(cut), chunk_(ChunkOf(p.as<abi::BlockGemmAttrs>().format)) {
     const int64_t groups = CeilDiv(PanelsOf(p), cut.warps / cut.along_k);
     const int64_t clusters = std::max<int64_t>(1, d.sm_count * together / cut.cluster);
     turns_ = CeilDiv(groups, clusters);
-    // No more than the turns need: then all blocks have the same work, but for the last.
+    // The grid has no more blocks than these turns need: then all blocks but the last have equal
+    // work.
     blocks_ = CeilDiv(groups, turns_) * cut.cluster;
     parameters_ = {{"warps", cut.warps},     {"along_k", cut.along_k}, {"stages", cut.stages},
                    {"cluster", cut.cluster}, {"blocks", blocks_},      {"ahead", 0}};
@@ -56,9 +58,9 @@ class DecodeCost {
   }
 
   const abi::Parameters& parameters() const { return parameters_; }
-  /// Whether a multiprocessor has room for as many blocks as the grid is meant for.
+  /// Whether a multiprocessor has room for as many blocks as the grid is sized for.
   bool Fits(int64_t together) const { return room_ >= together; }
-  /// Chunks of a warp.
+  /// Chunks that a warp multiplies in all.
   int64_t Units() const { return turns_ * CeilDiv(Part(), cut_.along_k); }
 
   double Us() const {
@@ -73,13 +75,13 @@ class DecodeCost {
  private:
   int64_t Part() const { return CeilDiv(ChunksOf(p_), cut_.cluster); }
   double Bytes() const { return static_cast<double>(PanelsOf(p_) * ChunksOf(p_)) * chunk_.bytes(); }
-  // Rows of A that share a fragment's columns.
+  // Columns of a fragment that hold rows of A at the same run (kRowColumns in panel_sums.cuh).
   double Rows() const {
     double rows = 8.0 * 32 / chunk_.depth;
     while (rows < static_cast<double>(ProductOf(p_).rows)) rows *= 2;
     return rows;
   }
-  // Bytes per us, by what is on its way at once.
+  // Bytes per us that reading reaches, limited by how many bytes are under way at once.
   double Reach(int64_t resident) const {
     constexpr double kLatencyUs = 0.85;
     const auto ahead = static_cast<double>(std::min(Units(), cut_.stages - 1) * chunk_.bytes());
@@ -87,8 +89,8 @@ class DecodeCost {
         static_cast<double>(std::min<int64_t>(d_.sm_count, blocks_) * resident * cut_.warps);
     return std::min(0.97 * d_.bytes_per_us, warps * ahead / kLatencyUs);
   }
-  // A multiprocessor takes the chunks of its warps one after the other, each a quarter of it; few
-  // warps wait for their own.
+  // Each quarter of a multiprocessor takes the chunks of its warps one after the other. Few warps
+  // cannot hide the latency of their own instructions.
   double Computing(int64_t each) const {
     const double more = Rows() - 1;
     const BlockFormat format = p_.as<abi::BlockGemmAttrs>().format;
@@ -98,8 +100,8 @@ class DecodeCost {
     const auto chunks = static_cast<double>(each * cut_.warps * Units());
     return chunks * std::max(quarter / 4, alone / warps);
   }
-  // A, which every block brings into its form before it multiplies; a block that normalises rows
-  // reads the gain as well and meets twice.
+  // Every block first brings A into the form that it multiplies. A block that normalises rows also
+  // reads the gain, and its threads synchronise twice.
   double Start() const {
     const auto elements = static_cast<double>(ProductOf(p_).rows * Part() * chunk_.depth);
     return 0.17e-3 * elements + (NormalizesRows(p_) ? 0.4 + 0.05e-3 * elements : 0);
@@ -126,7 +128,7 @@ std::vector<abi::Candidate> CandidatesFor<BlockDecodeHost>(const Problem& p, con
                            Size{8, 3, 3}, Size{8, 3, 1}}) {
     for (int64_t along_k = 1; along_k <= size.warps; along_k *= 2) {
       for (int64_t cluster = 1; cluster <= std::min(2, d.max_cluster); ++cluster) {
-        // Every warp has a chunk, unless there are fewer than warps of one block.
+        // Every warp gets a chunk, unless there are fewer chunks than a block has warps.
         const int64_t shares = along_k * cluster;
         if (shares > 1 && shares > ChunksOf(p)) continue;
         const DecodeCost cost(p, d, {size.warps, along_k, size.stages, cluster}, size.together);

@@ -1,24 +1,27 @@
-// The two operands of cuda.blockgemm.gemv on tensor cores, exact in 16 bits each.
+// The two operands of cuda.blockgemm.gemv and cuda.blockgemm.decode as tensor cores multiply them:
+// every element as one or several 16-bit numbers that add up to it exactly (but see PartsOfX).
 //
 // A code of b bits becomes the number 1 + code / 2^b: its bits are put into the upper mantissa bits
-// of a 16-bit 1, which takes one instruction for two elements and no conversion. The sum of a group
-// begins with what this is too much (vectors.cuh).
+// of a 16-bit 1, which takes one instruction for two elements and no conversion. What these numbers
+// are too large by is taken from the sum of each group (vectors.cuh, panel_sums.cuh).
 //
-// x is the sum of up to three 16-bit parts, each a column of its own.
+// An element x of A is the sum of up to three 16-bit parts, each of which is multiplied as a row of
+// its own.
 #pragma once
 
 #include "blockgemm/shape.cuh"
 
-// What follows is made of the product.
+// The header below uses the product's constants of shape.cuh.
 #include "blockgemm/packed.cuh"
 
 namespace aicf {
 
 constexpr bool kXIsF16 = kSame<In0::S, f16>, kXIsF32 = kSame<In0::S, float>;
 constexpr bool kWideB = kFormat == block_format::kBF16 || kFormat == block_format::kF32;
-/// Whether the fragments are f16, else bf16, which has f32's range.
+/// Whether the 16-bit numbers are f16; otherwise they are bf16, which has the range of f32.
 constexpr bool kHalves = !kWideB && (kXIsF16 || (kXIsF32 && kMath == kFp16));
-/// Parts that x is exactly the sum of; fewer of an f32 where the math mode allows rounding it.
+/// Number of 16-bit parts whose sum is exactly x. An f32 has fewer parts where the math mode allows
+/// rounding it.
 AICF_DEVICE constexpr int PartsOfX() {
   if (kHalves) return 1;
   if (kXIsF16) return 2;
@@ -29,7 +32,7 @@ constexpr int kXParts = PartsOfX();
 
 constexpr int kMantissa = kHalves ? 10 : 7;
 constexpr u32 kOnes = kHalves ? 0x3c003c00u : 0x3f803f80u;
-/// Numbers that the elements of a fragment are the sums of.
+/// Number of 16-bit terms whose sum is an element of B.
 AICF_DEVICE constexpr int TermsOfB() {
   if (kFormat == block_format::kF32) return 3;
   if (kFormat == block_format::kF16) return kHalves ? 1 : 2;
@@ -40,7 +43,7 @@ constexpr int kTerms = TermsOfB();
 /// An element's number is kBias + code / 2^bits.
 constexpr float kBias = Chunk::kBits == 8 && !kHalves ? 1.5f : 1.0f;
 constexpr float kUnit = Chunk::kGroups > 0 ? static_cast<float>(1 << (Chunk::kBits & 15)) : 1.0f;
-/// The number of a code that stands for 0.
+/// The number that a code for the value 0 becomes.
 constexpr float kCentre = kBias + static_cast<float>(Chunk::kZero) / kUnit;
 
 /// The upper halves of two f32 as a pair of bf16.
@@ -72,7 +75,8 @@ AICF_DEVICE void PairOfB(const LaneCodes& codes, int p, u32 (&terms)[kTerms]) {
   } else if constexpr (Chunk::kGroups == 0) {
     terms[0] = codes.low[p];
   } else if constexpr (kTerms == 2) {
-    // Codes of 8 bits, signed as they are stored: the lowest bit is a number of its own.
+    // A code of 8 bits has one bit too many for the mantissa of bf16: its lowest bit becomes a term
+    // of its own. Codes are stored signed, and flipping the highest bit makes them unsigned.
     terms[0] = PairBits<8, 1, 7, 0>(codes.low, p, kOnes ^ 0x00400040u);
     terms[1] = PairBits<8, 0, 1, 0>(codes.low, p, 0x3f003f00u);
   } else if constexpr (Chunk::kBits == 8) {
@@ -87,7 +91,8 @@ AICF_DEVICE void PairOfB(const LaneCodes& codes, int p, u32 (&terms)[kTerms]) {
   }
 }
 
-/// Two values of x as pairs of its parts, and the values that these are the sums of.
+/// Splits two values of x into pairs of their parts. Changes x to the values that these parts add
+/// up to.
 AICF_DEVICE void PairOfX(float (&x)[2], u32 (&parts)[kXParts]) {
   if constexpr (kXParts > 1) {
     SplitPair(x[0], x[1], parts);

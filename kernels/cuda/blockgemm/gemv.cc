@@ -8,7 +8,7 @@ namespace {
 using abi::MathMode;
 using abi::Problem;
 
-// The 16-bit parts of a value of A: fragments.cuh says the same.
+// The number of 16-bit parts of an element of A; PartsOfX of fragments.cuh computes the same.
 int64_t PartsOfX(const Problem& p) {
   const BlockFormat format = p.as<abi::BlockGemmAttrs>().format;
   const DType x = p.inputs[0].dtype;

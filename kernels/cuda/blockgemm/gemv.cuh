@@ -1,16 +1,18 @@
-// cuda.blockgemm.gemv: few rows of A, so that reading B is all that takes time. B is packed
-// (blockgemm/packed.h). A warp multiplies panels of 16 rows of B, chunk by chunk, on tensor cores:
-// B's rows are those of the fragments, A's rows their columns. Every lane has its own ring of
-// kStages chunks in shared memory, which it fills by asynchronous copies ahead of the products and,
-// with kAhead, before the wait for the kernel before this one.
+// cuda.blockgemm.gemv: the product for few rows of A, where reading B takes all the time. B is
+// packed (blockgemm/packed.h). A warp multiplies panels of 16 rows of B, chunk by chunk, on tensor
+// cores: B's rows are the rows of the fragments, A's rows their columns. Every warp has its own
+// ring of kStages chunks in shared memory. It fills the ring by asynchronous copies ahead of the
+// products and, with kAhead, even before it waits for the preceding kernel.
 //
-// kAlongK warps of a block share out the chunks of a panel, and kClusterX blocks those of all
-// panels; their sums meet in shared memory and are added in a fixed order. Blocks walk through the
-// panels in strides of the grid; the rows of A stay in shared memory.
+// The chunks of a panel are shared out among kAlongK warps of a block, and those of all panels
+// among the kClusterX blocks of a cluster. The partial sums meet in shared memory and are added in
+// a fixed order. Blocks walk through the panels in strides of the grid, while the rows of A stay in
+// shared memory.
 //
-// An element is scale * 2^b * (number - kCentre) - minimum, with `number` what fragments.cuh makes
-// of its code. So a group's sum is scale * 2^b * (-kCentre * sum(x) + sum(x * number)), of which
-// 2^b is left for the end, less minimum * sum(x), of which every fourth group is a lane's.
+// An element of B is scale * 2^b * (number - kCentre) - minimum, where `number` is what
+// fragments.cuh makes of its code. So a group's sum is scale * 2^b * (-kCentre * sum(x) +
+// sum(x * number)) - minimum * sum(x). The factor 2^b is applied once at the end. The four lanes of
+// a row share out the groups whose minimum * sum(x) is subtracted.
 #pragma once
 
 #include "common/block.cuh"
@@ -27,15 +29,16 @@ constexpr int kResultPanels = kPanelWarps;
 static_assert(kBlockX == 32 * kWarps && kWarps % kAlongK == 0, "warps share panels evenly");
 
 constexpr int kRingBytes = kStages * Chunk::kBytes;
-/// Sums of a row of B: one for every column, and with minimums their corrections, one for every row
-/// of A.
+/// Sums of one row of a panel: one for every column of the fragments and, in formats with minimums,
+/// one correction for every row of A.
 constexpr int kCells = kXColumns + (kHasMinimum ? kM : 0);
 constexpr int kCellsBytes = 16 * kCells * 4;
 constexpr int kRingAt = kXBytes + kSumsBytes;
 constexpr int kCellsAt = kRingAt + kWarps * kRingBytes;
 static_assert(kDynamicShared >= kCellsAt + 2 * kWarps * kCellsBytes, "the launch has the memory");
 
-/// The panels and chunks of a warp, one after the other.
+/// Clusters of the grid, groups of panels that a cluster works on at once, turns that a cluster
+/// takes to walk through them, and the most chunks (steps) of a warp in a turn.
 constexpr index_t kClusters = kGridX / kParts;
 constexpr index_t kPanelGroups = (kPanels + kPanelWarps - 1) / kPanelWarps;
 constexpr index_t kTurns = (kPanelGroups + kClusters - 1) / kClusters;
@@ -65,7 +68,7 @@ struct Warp {
     return (cluster + turn * kClusters) * kPanelWarps + of_block;
   }
   AICF_DEVICE index_t Panel(index_t turn) const { return PanelOf(turn, number / kAlongK); }
-  /// Of its part of k.
+  /// The warp's chunk of a step, counted within its block's part of k.
   AICF_DEVICE index_t ChunkOfStep(index_t step) const { return step * kAlongK + number % kAlongK; }
   AICF_DEVICE bool Has(index_t turn, index_t step) const {
     const index_t chunk = ChunkOfStep(step);
@@ -79,7 +82,7 @@ struct Warp {
                                     (static_cast<int>(turn % 2) * kWarps + warp) * kCellsBytes);
   }
 
-  /// Starts copying what the place names into its stage; nothing beyond the last turn.
+  /// Starts copying the chunk of `place` into its stage. Copies nothing beyond the last turn.
   AICF_DEVICE void Fetch(const void* packed, const Place& place) const {
     if (place.turn < kTurns && Has(place.turn, place.step)) {
       const char* from =
@@ -96,8 +99,8 @@ struct Warp {
   }
 };
 
-/// A lane's sums of a panel: of its two rows of B in the columns of the fragments, and its share of
-/// their corrections.
+/// A lane's sums for one panel: those of its two rows of B in its columns of the fragments, and its
+/// share of their corrections.
 struct Sums {
   float sum[kColumnTiles][4];
   float correction[2][kM];
@@ -131,7 +134,7 @@ struct Sums {
     }
   }
 
-  /// total += scale * c for each of the lane's two rows, in columns that are there.
+  /// total += scale * c for each of the lane's two rows, in those columns that exist.
   static AICF_DEVICE void AddScaled(float scale0, float scale1, const float (&c)[kColumnTiles][4],
                                     float (&total)[kColumnTiles][4]) {
 #pragma unroll
@@ -161,7 +164,7 @@ struct Sums {
     }
   }
 
-  /// A run of a chunk whose elements have scales.
+  /// Adds the products of one run of a chunk, in formats whose elements have scales.
   static AICF_DEVICE void AddRun(const LaneCodes& codes, const Scales (&scales)[2], int run0,
                                  int run, int lane, const u32 (&x)[kColumnTiles][4],
                                  float (&total)[kColumnTiles][4]) {
@@ -177,7 +180,7 @@ struct Sums {
     }
   }
 
-  /// A chunk, the one of this part that begins with run `run0` of x.
+  /// Adds the products of one chunk. `run0` is its first run, counted within the block's part of x.
   AICF_DEVICE void AddChunk(const char* chunk, int run0, int lane) {
     const LaneCodes codes(chunk, lane);
     const char* of_groups = chunk + Chunk::kCodesBytes;
@@ -204,7 +207,7 @@ struct Sums {
     }
   }
 
-  /// Into the warp's cells.
+  /// Stores the sums into the warp's cells.
   AICF_DEVICE void Store(float* cells, int lane) {
 #pragma unroll
     for (int tile = 0; tile < kColumnTiles; ++tile) {
@@ -230,12 +233,13 @@ struct Sums {
 
 }  // namespace aicf
 
-// What follows is made of the warps.
+// The header below uses Warp and the constants above.
 #include "blockgemm/results.cuh"
 
 namespace aicf {
 
-/// A row of A in parts has as many sums; what minimums take away is one more.
+/// Makes a result of its cell's sums. A row of A that consists of several parts has a sum for each
+/// part. In formats with minimums one more sum is subtracted.
 struct SumOfParts {
   static AICF_DEVICE float Of(const Warp& warp, index_t turn, const Cell& cell, int half) {
     const int m = static_cast<int>(cell.m);
@@ -249,7 +253,8 @@ struct SumOfParts {
   }
 };
 
-/// Fills the ring but for one stage; gives the place after it.
+/// Starts the copies that fill all stages of the ring but one; returns the place that is to be
+/// fetched next.
 AICF_DEVICE Place FetchFirst(const Args& args, const Warp& warp) {
   Place ahead;
 #pragma unroll
@@ -278,7 +283,8 @@ AICF_DEVICE void Kernel(const Args& args) {
     sums.Clear();
     for (index_t step = 0; step < kSteps; ++step, place.Next()) {
       CopyWait<kStages - 2>();
-      // The copies of all lanes are there, and all have left the stage that is filled next.
+      // Now the copies of all lanes have arrived, and no lane still reads the stage that is filled
+      // next.
       __syncwarp();
       warp.Fetch(args.in[1], ahead);
       ahead.Next();
@@ -291,7 +297,7 @@ AICF_DEVICE void Kernel(const Args& args) {
     AfterStoring();
     finish.Store(args, turn, held);
   }
-  // A block's shared memory outlives the others' reads.
+  // A block must not exit while other blocks of its cluster may still read its shared memory.
   if constexpr (kParts > 1) LeaveCluster();
 }
 

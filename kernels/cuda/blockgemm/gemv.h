@@ -1,5 +1,5 @@
-/// What is legal for cuda.blockgemm.gemv: few rows, so B is read once, packed, and memory is the
-/// limit.
+/// What is legal for cuda.blockgemm.gemv, which multiplies few rows. It reads B once, in packed
+/// form, and its time is limited by memory bandwidth.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@ namespace aicf::cuda {
 struct BlockGemvHost : PackedBlocksHost {
   static constexpr std::string_view kKey = "cuda.blockgemm.gemv";
   static constexpr std::string_view kSource = "blockgemm/gemv.cuh";
-  /// Beyond them registers run short, and tiles have more of a share in shared memory.
+  /// Most rows of A and most columns of fragments. Beyond these, registers run short, and kernels
+  /// with tiles make better use of shared memory.
   static constexpr int64_t kMaxRows = 32, kMaxColumns = 48;
 
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);
@@ -20,7 +21,7 @@ struct BlockGemvHost : PackedBlocksHost {
   static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c);
 };
 
-/// Columns of the fragments: the rows of A, in 16-bit parts.
+/// Columns of the fragments: each row of A takes one for each of its 16-bit parts.
 int64_t BlockGemvColumns(const abi::Problem& problem);
 
 /// Bytes of shared memory, as blockgemm/vectors.cuh and gemv.cuh lay it out.

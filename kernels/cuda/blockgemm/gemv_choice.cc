@@ -1,6 +1,6 @@
-// Candidates of cuda.blockgemm.gemv. What follows from bytes and instructions is written down here;
-// the numbers are estimates for Hopper, of which only their share of what chains of launches take
-// is measured (bench/results/h200_language.md).
+// Candidates of cuda.blockgemm.gemv. The predictions follow from bytes and instructions; the
+// numbers are estimates for Hopper. Only the factor between them and the times of chains of
+// launches is measured (bench/results/h200_language.md).
 #include <algorithm>
 #include <cmath>
 
@@ -13,21 +13,22 @@ namespace {
 using abi::DeviceSpec;
 using abi::Problem;
 
-// Warps that the registers of a multiprocessor have room for: beside what a chunk takes, every lane
-// has sums for the fragments' columns, of a group, of a chunk and of all of k, and corrections.
+// Warps for which a multiprocessor has registers. Beside what a chunk takes, every lane has sums
+// for the fragments' columns (of a group, of a chunk and of all of k) and corrections.
 int64_t WarpsPerSm(const Problem& p) {
   const int64_t tiles = CeilDiv(BlockGemvColumns(p), int64_t{8});
   return 65536 / 32 / std::min<int64_t>(255, 72 + 2 * ProductOf(p).rows + 16 * tiles);
 }
 
-// Chunks that a warp asks for ahead: together some 64 KiB of a multiprocessor, which is what its
-// share of the memory bandwidth takes at the latency of memory, with a reserve.
+// Stages of a warp's ring: one more than the chunks that it asks for ahead. Those of a whole
+// multiprocessor are some 64 KiB, which is its share of the memory bandwidth times the latency of
+// memory, with a reserve.
 int64_t StagesFor(const BlockChunk& chunk) {
   return std::clamp<int64_t>(1 + CeilDiv(int64_t{4096}, int64_t{chunk.bytes()}), 2, 8);
 }
 
-// Instructions of a lane for one element of B: to take its code apart, and its share of scales and
-// sums.
+// Instructions per lane for one element of B: those that decode it, and its share of those for
+// scales and sums.
 double SlotsPerElement(BlockFormat format, int64_t rows) {
   const double more = 0.1 * static_cast<double>(rows - 1);
   switch (format) {
@@ -54,7 +55,7 @@ struct Cut {
   int64_t warps, along_k, cluster;
 };
 
-/// What a cut of the product comes to.
+/// The predicted time of one way to cut the product.
 class GemvCost {
  public:
   GemvCost(const Problem& p, const DeviceSpec& d, const Cut& cut)
@@ -70,7 +71,8 @@ class GemvCost {
     const int64_t groups = CeilDiv(PanelsOf(p), cut.warps / cut.along_k);
     const int64_t slots = std::max<int64_t>(1, d.sm_count * resident_ / cut.cluster);
     turns_ = CeilDiv(groups, slots);
-    // No more clusters than the turns need: then all of them have the same work, but for the last.
+    // The grid has no more clusters than these turns need: then all clusters but the last have
+    // equal work.
     blocks_ = CeilDiv(groups, turns_) * cut.cluster;
     parameters_ = With(blocks_);
   }
@@ -104,14 +106,14 @@ class GemvCost {
     return {{"warps", cut_.warps},     {"along_k", cut_.along_k}, {"stages", StagesFor(chunk_)},
             {"cluster", cut_.cluster}, {"blocks", blocks},        {"ahead", 0}};
   }
-  // The first bytes, and A from the second level of cache.
+  // The time until the first bytes of B arrive, and until A has been read from the L2 cache.
   double Start(double together, int64_t part) const {
     constexpr double kBytesPerUs = 30e3;
     const double of_a = static_cast<double>(ProductOf(p_).rows * part * chunk_.depth) *
                         static_cast<double>(DTypeBytes(p_.inputs[0].dtype));
     return 1.2 + together * of_a / kBytesPerUs;
   }
-  // Where sums of several warps or blocks meet, turn by turn.
+  // The time in which the sums of several warps or blocks meet, turn by turn.
   double Ends() const {
     const double each = cut_.cluster > 1 ? 0.9 : cut_.along_k > 1 ? 0.25 : 0.1;
     return each * (1 + static_cast<double>(turns_ - 1) / static_cast<double>(resident_));
@@ -135,7 +137,7 @@ std::vector<abi::Candidate> CandidatesFor<BlockGemvHost>(const Problem& p, const
   for (int64_t warps : {8, 4, 16}) {
     for (int64_t along_k = 1; along_k <= warps; along_k *= 2) {
       for (int64_t cluster = 1; cluster <= std::min(8, d.max_cluster); cluster *= 2) {
-        // Every warp has a chunk, unless there are fewer than warps of one block.
+        // Every warp gets a chunk, unless there are fewer chunks than a block has warps.
         const int64_t shares = along_k * cluster;
         if (shares > 1 && shares > ChunksOf(p)) continue;
         const GemvCost cost(p, d, {warps, along_k, cluster});

@@ -7,15 +7,15 @@
 
 namespace aicf::cuda {
 
-/// What products of more than 8 rows take over what bytes and instructions predict: from prompts of
-/// 64 to 256 tokens and decode steps of 16 to 64 requests on an H100, whose products were about as
-/// fast as plain ones of decoded values where they were predicted to take two fifths of the time
-/// (bench/results/h200_language.md).
+/// The factor by which products of more than 8 rows are slower than their bytes and instructions
+/// predict. It was found with prompts of 64 to 256 tokens and decode steps of 16 to 64 requests on
+/// an H100: their products were about as fast as plain products of decoded values, where they were
+/// predicted to take two fifths of the time (bench/results/h200_language.md).
 inline constexpr double kManyRowsShare = 2.5;
 
-/// The two kernels that compute tiles. With packed_b, B is a constant that the compiler stores as
-/// blockgemm/packed.h describes, in the one form that cuda.blockgemm.gemv reads as well, so that
-/// prefill and decode share it.
+/// The two kernels that compute tiles. With packed_b, B is a constant that the compiler stores in
+/// the packed form of blockgemm/packed.h. cuda.blockgemm.gemv reads the same form, so that prefill
+/// and decode share the weights.
 template <bool kTensor>
 struct BlockTileHost : TileHostBase<kTensor> {
   static constexpr auto kParameters = WithPackedB(TileHostBase<kTensor>::kParameters);

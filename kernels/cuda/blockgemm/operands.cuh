@@ -1,6 +1,6 @@
-// The operands of a product with blocks as its tiles read them: rows of A by the number of the
-// output's row, and columns of B decoded on their way into shared memory. Follows tile_ffma.cuh or
-// tile_mma.cuh.
+// The operands of a product with blocks as its tiles read them: rows of A, addressed by the number
+// of the output's row, and columns of B, decoded on their way into shared memory. Include it after
+// tile_ffma.cuh or tile_mma.cuh.
 #pragma once
 
 #include "blockgemm/shape.cuh"
@@ -44,7 +44,7 @@ AICF_DEVICE constexpr int PieceOfA() {
 typedef TileLoader<SourceA, tile_t, kBlockX, kTileM, kTileK, kPitchA, true, true, PieceOfA()>
     LoadTileA;
 
-/// B's bytes: as the step's view describes them, or packed.
+/// B's bytes, either packed or where the step's view says.
 struct SourceB {
   const u8* base;
 

@@ -15,14 +15,15 @@ using abi::Problem;
 
 BlockFormat FormatOf(const Problem& p) { return p.as<abi::BlockGemmAttrs>().format; }
 
-/// Bits that lie together in a row of blocks and in a chunk.
+/// Bits that lie next to each other both in a row of blocks and in a chunk.
 struct BitField {
-  int32_t raw;     ///< byte of the row's part of the chunk
-  int32_t packed;  ///< byte of the chunk
+  int32_t raw;     ///< byte within the blocks that a row has in the chunk
+  int32_t packed;  ///< byte within the packed chunk
   uint8_t raw_bit, packed_bit, width;
 };
 
-/// Where the bits of one row of a chunk lie, block after block: the same number for every block.
+/// The places of all bits of one row in a chunk, block after block; every block has the same number
+/// of fields.
 class FieldsOfRow {
  public:
   FieldsOfRow(BlockFormat format, int row)
@@ -42,7 +43,8 @@ class FieldsOfRow {
                        static_cast<uint8_t>(packed_bit % 8), static_cast<uint8_t>(width)});
   }
 
-  /// A field of element k of the chunk in the plane of `width` bits that begins at byte `plane`.
+  /// Adds the field of element k of the chunk in the plane of `width` bits that begins at byte
+  /// `plane`.
   void Code(int raw, int raw_bit, int k, int plane, int width) {
     const bool halves = chunk_.groups * 16 == chunk_.depth;
     const int in_run = k % 32;
@@ -59,8 +61,8 @@ class FieldsOfRow {
     }
   }
 
-  /// Element i of a block, element k of the chunk. Its lowest bits are in the plane that comes
-  /// first.
+  /// Adds the code of element i of a block, which is element k of the chunk. The lowest bits of a
+  /// code are in the first plane.
   void Codes(int i, int k) {
     const int second = chunk_.depth * BlockChunk::kRows / (format_ == BlockFormat::kQ3_K ? 4 : 2);
     const int two_bits = i / 128 * 32 + i % 32;
@@ -104,7 +106,7 @@ class FieldsOfRow {
     for (int b = 0; b < count; ++b) Add(raw + b, 0, packed + b, 0, 8);
   }
 
-  /// The 12 bytes of 6-bit pairs that begin at byte 4 of a block.
+  /// Adds the 12 bytes from byte 4 of a block on, which hold scales and minimums of 6 bits.
   void SixBitPairs(int to) {
     for (int group = 0; group < 8; ++group) {
       for (int bit = 0; bit < 6; ++bit) {
@@ -164,8 +166,9 @@ class FieldsOfRow {
   std::vector<BitField> fields_;
 };
 
-/// Calls f(fields, raw bytes of a row's part of a chunk, byte of the chunk in the packed form):
-/// only the fields of blocks that are there.
+/// Calls f(fields, byte where the row's part of the chunk begins in the raw data, byte where the
+/// chunk begins in the packed form) for every row and chunk; only the fields of blocks that exist
+/// are passed.
 template <class F>
 void ForEachRowOfChunk(const Problem& p, const F& f) {
   const abi::View& view = p.inputs[1];
@@ -187,7 +190,8 @@ void ForEachRowOfChunk(const Problem& p, const F& f) {
   }
 }
 
-/// Rotates the words of all planes of 4 bits, left or back.
+/// Rotates the words of all planes of 4 bits by 7 minus the bits of a code: left when packing, back
+/// when unpacking.
 void RotateNibbles(const Problem& p, bool left, uint8_t* packed) {
   const BlockChunk chunk = ChunkOf(FormatOf(p));
   constexpr int kDepth = 256;  // of chunks that have such a plane

@@ -1,13 +1,15 @@
-// B in the form that the host's blockgemm/packed.h describes: what a lane finds in a chunk. Whoever
-// includes it has said before what B is: kFormat, kColumns rows of blocks, kLength elements each.
+// The device's view of B in the packed form of blockgemm/packed.h: what a lane finds in a chunk.
+// REQUIRES that the including file has defined kFormat, kColumns (B's rows of blocks) and kLength
+// (elements of each of them).
 #pragma once
 
 #include "common/blocks.cuh"
 
 namespace aicf {
 
-/// Bits of a code in its first and in its second plane, elements of a chunk along k, groups with a
-/// scale (0: none), bytes of their scales, and what is subtracted from a code.
+/// The layout of a chunk: bits of a code in its first and in its second plane, elements along k,
+/// groups of a row that have a scale (0: there are none), bytes of the chunk's scales, and what is
+/// subtracted from a code.
 template <int kLowBits, int kHighBits, int kChunkDepth, int kChunkGroups, int kScaleBytes,
           int kOffset>
 struct ChunkCut {
@@ -58,7 +60,8 @@ AICF_DEVICE const char* ChunkAt(const void* packed, index_t panel, index_t chunk
          (static_cast<i64>(panel) * kChunks + chunk) * Chunk::kBytes;
 }
 
-/// The element of a run of 32 that is element e of lane part t's eight.
+/// Index within a run of 32 elements of element e of the eight that belong to lane part t (a lane's
+/// number modulo 4).
 AICF_DEVICE constexpr int ElementOfLane(int t, int e) {
   return Chunk::kGroup == 16 ? e / 4 * 16 + t * 4 + e % 4 : t * 8 + e;
 }
@@ -94,16 +97,16 @@ struct LaneCodes {
   }
 };
 
-/// How far left the words of a plane are rotated: so that of a plane of 4 bits one pair needs no
-/// moving, in bf16.
+/// By how many bits the words of a plane are stored rotated to the left. In a plane of 4 bits this
+/// puts the first pair of each word where bf16 needs it, so that this pair takes no shift.
 template <int kPlane>
 AICF_DEVICE constexpr int Rotation() {
   return kPlane == 4 ? 7 - Chunk::kBits : 0;
 }
 
-/// kWidth bits of both elements of pair p from a plane of kPlane bits, those from bit kFrom of a
-/// code on, moved to bit kTo of each half of the word; other bits are 0. All of them exclusive-or
-/// `bits`. p is known when compiling.
+/// Extracts kWidth bits of both elements of pair p from a plane of kPlane bits: those from bit
+/// kFrom of a code on. Moves them to bit kTo of each half of the result, whose other bits are 0,
+/// and combines the result with `bits` by exclusive or. REQUIRES that p is known at compile time.
 template <int kPlane, int kFrom, int kWidth, int kTo>
 AICF_DEVICE u32 PairBits(const u32* words, int p, u32 bits = 0) {
   constexpr int kPairs = 16 / kPlane;
@@ -118,13 +121,14 @@ AICF_DEVICE float HighHalf(u32 word) { return F16ToF32(static_cast<u16>(word >> 
 AICF_DEVICE u32 SharedWord(const char* at) { return *reinterpret_cast<const u32*>(at); }
 AICF_DEVICE float SharedHalf(const char* at) { return F16ToF32(*reinterpret_cast<const u16*>(at)); }
 
-/// What a chunk says of the groups of a row. A group's scale is Factor() * Scale(group), for groups
-/// that are known when compiling; kFactored: the factor is not 1. Pair(scales, row, t, i) is the
-/// pair of group t * kOwn + i of any row.
+/// What a chunk says about the groups of one row. The scale of a group is Factor() * Scale(group),
+/// where the group must be known at compile time. kFactored says that the factor may differ from 1.
+/// Pair(scales, row, t, i) is the scale and the minimum of group t * kOwn + i of any row.
 constexpr int kOwn = MaxOf(1, Chunk::kGroups / 4);
 
-/// An integer below 2^22 that has been put into the mantissa of 2^23, less `too_large`. MaskXor
-/// puts it there; bits from bit n on make it 2^n times as large.
+/// Converts an integer below 2^22 whose bits have been put into the mantissa of the float 2^23
+/// (kTwo23), and subtracts `too_large`. MaskXor puts the bits there. If they begin at bit n, the
+/// result is 2^n times as large.
 constexpr u32 kTwo23 = 0x4b000000u;
 AICF_DEVICE float FromTwo23(u32 bits, int too_large = 0) {
   return __uint_as_float(bits) - static_cast<float>((1 << 23) + too_large);
@@ -163,7 +167,8 @@ struct PairScales {
   }
 };
 
-/// d, dmin, and pairs of 6 bits: Q4_K, Q5_K. A field of 24 bits has two scales and two minimums.
+/// d, dmin, and pairs of 6 bits: Q4_K, Q5_K. A field of 24 bits has the two scales and then the two
+/// minimums of two groups.
 struct SixBitScales {
   static constexpr bool kFactored = true;
   u32 words[4];
@@ -188,8 +193,8 @@ struct SixBitScales {
   }
 };
 
-/// Bytes of 16 groups. Q2_K: scale and minimum of 4 bits each; Q3_K: scales, 32 too large; Q6_K:
-/// signed scales.
+/// One byte for each of 16 groups. Q2_K: a scale and a minimum of 4 bits each; Q3_K: scales, stored
+/// 32 too large; Q6_K: signed scales.
 struct ByteScales {
   static constexpr bool kFactored = true;
   static constexpr bool kPairs = kFormat == block_format::kQ2_K;
@@ -219,7 +224,7 @@ struct ByteScales {
   }
 };
 
-/// Elements have no scales.
+/// For formats whose elements have no scales.
 struct NoScales {
   static constexpr bool kFactored = false;
   AICF_DEVICE NoScales(const char*, int) {}

@@ -1,22 +1,24 @@
-/// B of the blockgemm kernels in their own form: every bit of its blocks once, where a warp that
-/// multiplies on tensor cores finds it by aligned loads of 16 bytes. blockgemm/packed.cuh says the
-/// same to the device.
+/// The packed form in which the blockgemm kernels read B. It has every bit of B's blocks once,
+/// placed so that a warp that multiplies on tensor cores finds it by aligned loads of 16 bytes.
+/// blockgemm/packed.cuh is the device's counterpart.
 ///
-/// B is cut into panels of 16 rows, a panel into chunks along k (BlockChunk::depth elements, of
-/// whole blocks), one after the other. Rows and elements that are not there are zero bits. A chunk
-/// is
+/// B is cut into panels of 16 rows, and a panel into chunks along k (BlockChunk::depth elements,
+/// which are whole blocks), stored one after the other. The bits of rows and elements beyond the
+/// end of B are zero. A chunk consists of
 ///   codes   the integers of its elements, as unsigned numbers, their bits in planes of 4, 2, 1 (or
 ///           8, 16, 32) bits, the lowest bits first
-///   scales  row after row what the blocks say of their groups; 16 bytes for each row, then 4 or 2
+///   scales  row after row what the blocks say about their groups: 16 bytes for each row, then 4
+///           or 2
 ///
-/// Lane 4 * g + t of a warp has the rows g and g + 8. Of every 32 elements along k it has eight:
-/// elements 8 * t to 8 * t + 7 where these share a scale, and of every 16 that share one elements
-/// 4 * t to 4 * t + 3. Two neighbours are a pair, and pair p of a lane counts the four pairs of its
-/// rows g and g + 8 in turn, 32 elements after the other. In a plane of w bits up to 16, word
-/// p / (16 / w) of the lane has the pair w * (p % (16 / w)) bits from its bit 0 and from its bit
-/// 16; in one of 32 bits, words 2 * p and 2 * p + 1 are the pair. Then the words of a plane of 4
-/// bits are rotated left by 7 bits less the bits of a code. Words 4 * v to 4 * v + 3 of all lanes
-/// follow each other, lane by lane: vector v.
+/// Lane 4 * g + t of a warp has the rows g and g + 8. It has eight of every 32 elements along k:
+/// where every 16 share a scale, elements 4 * t to 4 * t + 3 of each 16, otherwise elements 8 * t
+/// to 8 * t + 7. Two neighbouring elements are a pair. The pairs of a lane are numbered
+/// p = 0, 1, ...: for every 32 elements, first the four pairs of row g, then the four of row g + 8.
+/// In a plane of w <= 16 bits, pair p is in word p / (16 / w) of the lane; with
+/// s = w * (p % (16 / w)), its first element begins at bit s and its second at bit 16 + s. In a
+/// plane of 32 bits, words 2 * p and 2 * p + 1 are the two elements. Finally, the words of a plane
+/// of 4 bits are rotated left by 7 minus the number of bits of a code. Words 4 * v to 4 * v + 3 of
+/// all lanes are stored together, lane by lane, as vector v.
 ///
 /// The scales of a row, by format:
 ///   Q4_0, Q5_0, Q8_0   d of each block
@@ -44,7 +46,7 @@ struct BlockChunk {
   int depth = 0;  ///< elements along k
   int codes_bytes = 0;
   int scales_bytes = 0;
-  int groups = 0;  ///< of a row, that have a scale each; 0: elements have none
+  int groups = 0;  ///< groups of a row, each with its scale; 0: elements have none
 
   int bytes() const { return codes_bytes + scales_bytes; }
 };
@@ -53,7 +55,7 @@ BlockChunk ChunkOf(BlockFormat format);
 /// `value` rounded up to a multiple of `unit`.
 inline int64_t RoundUp(int64_t value, int64_t unit) { return CeilDiv(value, unit) * unit; }
 
-/// Chunks of a panel, panels of B.
+/// Number of chunks of a panel, and number of panels of B.
 int64_t ChunksOf(const abi::Problem& problem);
 int64_t PanelsOf(const abi::Problem& problem);
 

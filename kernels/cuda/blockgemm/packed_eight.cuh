@@ -1,11 +1,11 @@
-// Eight elements of a row of B, out of its packed form (blockgemm/packed.h).
+// Decodes eight elements of a row of B from its packed form (blockgemm/packed.h).
 #pragma once
 
 #include "blockgemm/packed.cuh"
 
 namespace aicf {
 
-/// The pairs of a row's groups in a chunk.
+/// The scale and minimum of each group of one row in a chunk.
 struct RowPairs {
   static constexpr int kCount = MaxOf(1, Chunk::kGroups);
   GroupScale of[kCount];
@@ -16,14 +16,14 @@ struct RowPairs {
       of[group] = Scales::Pair(chunk + Chunk::kCodesBytes, row, group / kOwn, group % kOwn);
     }
   }
-  /// That of the chunk's element k.
+  /// The scale and minimum of the chunk's element k.
   AICF_DEVICE const GroupScale& OfElement(int k) const {
     return of[Chunk::kGroups > 0 ? k / MaxOf(1, Chunk::kGroup) : 0];
   }
 };
 
-/// A lane's eight elements of a run of one row: their codes as they lie in the planes, and their
-/// pair.
+/// The eight elements of a row that a lane has of one run: their codes as they lie in the planes,
+/// and their scales and minimums.
 struct PackedEight {
   static constexpr int kLow = MaxOf(1, Chunk::kLow / 4), kHigh = Chunk::kHigh > 0 ? 1 : 0;
   u32 low[kLow], high[MaxOf(1, kHigh)];
@@ -41,8 +41,9 @@ struct PackedEight {
     }
     if constexpr (Chunk::kGroups > 0) LoadPairs(chunk + Chunk::kCodesBytes, row, run);
   }
-  /// The same for half 0 (row g) or 1 (row g + 8) of a lane that holds its words of the chunk and
-  /// the pairs of that row; the run is known when compiling.
+  /// Like Load, but from a lane that already holds its words of the chunk and the scales and
+  /// minimums of the row. `half` is 0 for the lane's row g and 1 for its row g + 8. REQUIRES that
+  /// `run` is known at compile time.
   AICF_DEVICE void Take(const LaneCodes& codes, const RowPairs& pairs, int half, int run) {
     const int unit = run * 2 + half;
 #pragma unroll
@@ -64,7 +65,7 @@ struct PackedEight {
     }
   }
 
-  /// The codes of a plane of kPlane bits from its word on, moved to the word's first bits.
+  /// Rotates a word of a plane of kPlane bits so that the codes of `unit` begin at its lowest bit.
   template <int kPlane>
   static AICF_DEVICE u32 Moved(u32 word, int unit) {
     constexpr int kUnits = MaxOf(1, 4 / kPlane);  // that share a word

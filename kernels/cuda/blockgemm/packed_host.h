@@ -1,5 +1,5 @@
-/// What the hosts of kernels of few rows have in common: B is read once, packed, and memory is the
-/// limit.
+/// What the host classes of the kernels for few rows have in common. These kernels read B once, in
+/// packed form, and their time is limited by memory bandwidth.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,8 @@ namespace aicf::cuda {
 struct PackedBlocksHost : CudaHostBase {
   static constexpr bool kPacks = true;
   static constexpr bool kReadsAhead = true;
-  /// `along_k` of a block's `warps` share out the chunks of a panel, `cluster` blocks those of all.
+  /// `along_k` of a block's `warps` share out the chunks of a panel; the `cluster` blocks of a
+  /// cluster share out those of all panels.
   static constexpr abi::ParameterRange kParameters[] = {{"warps", 1, 32},  {"along_k", 1, 32},
                                                         {"stages", 2, 16}, {"cluster", 1, 8},
                                                         kBlocksRange,      {"ahead", 0, 1, 0}};

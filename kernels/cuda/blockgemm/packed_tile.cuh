@@ -1,13 +1,14 @@
-// Tiles of B from its packed form (blockgemm/packed.h).
+// Loads tiles of B from its packed form (blockgemm/packed.h).
 #pragma once
 
 #include "blockgemm/packed_eight.cuh"
 
 namespace aicf {
 
-/// Every thread moves the eights of several columns. Neighbouring threads have neighbouring
-/// columns, so that they store into different banks; what they read of a sector the next ones find
-/// in the cache. Codes wait in registers as they are while the tile before is multiplied.
+/// Every thread moves eights (eight elements of one column) of several columns. Neighbouring
+/// threads have neighbouring columns, so that their stores go to different banks of shared memory.
+/// A thread uses only part of a memory sector that it reads; the threads that use the rest find it
+/// in the cache. Codes wait in registers, still packed, while the previous tile is multiplied.
 template <>
 struct LoadTileOf<true> {
   static constexpr int kRuns = kTileK / 32;

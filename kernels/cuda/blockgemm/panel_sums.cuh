@@ -1,15 +1,16 @@
 // The sums that a warp of cuda.blockgemm.decode makes of a panel of B and the rows of A.
 //
-// A fragment of A has eight columns: kRowColumns of them are rows of A, in kSlots runs of a chunk.
-// Column kRowColumns * q + r has row r in run kSets * q + s, where s counts the fragments of A that
-// a chunk takes. Each run of B is multiplied with the fragment that has its run of A in one of its
-// slots; what comes out in the others is left alone. So a lane, which has two neighbouring columns
-// of every product, keeps the sums of one slot's runs (with one row of A, of two neighbouring
-// slots), and takes apart the scales of these alone.
+// The fragment that holds A has eight columns but A may have fewer rows, so its columns hold
+// kRowColumns rows of A at kSlots different runs of a chunk. A chunk takes kSets such fragments: in
+// number s, column kRowColumns * q + r (slot q) has row r of A in run kSets * q + s. Each run of B
+// is multiplied with the fragment that has the same run of A in one of its slots; the sums of the
+// other slots are ignored. A lane has two neighbouring columns of every product. So it keeps the
+// sums of only one slot's runs (if kRowColumns is 1: of two neighbouring slots' runs) and decodes
+// the scales of only these.
 //
-// An element is scale * 2^b * (number - kCentre) - minimum, with `number` what fragments.cuh makes
-// of its code. So a group's sum is scale * 2^b * (sum(x * number) - kCentre * sum(x)), of which 2^b
-// is left for the end, less minimum * sum(x).
+// An element of B is scale * 2^b * (number - kCentre) - minimum, where `number` is what
+// fragments.cuh makes of its code. So a group's sum is scale * 2^b * (sum(x * number) -
+// kCentre * sum(x)) - minimum * sum(x). The factor 2^b is applied once at the end.
 #pragma once
 
 #include "blockgemm/rows.cuh"
@@ -30,15 +31,16 @@ constexpr int kSets = Chunk::kRuns / kSlots;
 constexpr bool kOneRow = kRowColumns == 1;
 /// Rows of A that a lane has sums of.
 constexpr int kLaneRows = kOneRow ? 1 : 2;
-/// Groups of a run, runs of a quarter of the groups (Scales::Pair).
+/// Groups of a run, and runs that a quarter of a chunk's groups (kOwn of Scales::Pair) cover.
 constexpr int kRunGroups = Chunk::kGroups / Chunk::kRuns;
 constexpr int kOwnRuns = Chunk::kRuns / 4;
 
 constexpr int kSumsBytes = (kPartGroups * kM * 4 + 15) / 16 * 16;
-/// Of row m over group g of this part: place g * kM + m.
+/// Sums of the elements of A by group: place g * kM + m has that of row m over group g of this
+/// block's part of k.
 AICF_DEVICE float* SharedSums() { return reinterpret_cast<float*>(DynamicShared() + kXBytes); }
 
-/// A lane's sums of a panel: of its two rows of B with its rows of A.
+/// A lane's sums for one panel: those of its two rows of B with its rows of A.
 class PanelSums {
  public:
   AICF_DEVICE explicit PanelSums(int lane) : lane_(lane), t_(lane % 4) {
@@ -46,7 +48,7 @@ class PanelSums {
     for (int e = 0; e < 2 * kLaneRows; ++e) total_[e / kLaneRows][e % kLaneRows] = 0.0f;
   }
 
-  /// Chunk number `number` of this part, which is at `chunk`.
+  /// Adds the products of the chunk at `chunk`, which is number `number` of this block's part of k.
   AICF_DEVICE void AddChunk(const char* chunk, int number) {
     const LaneCodes codes(chunk, lane_);
     const char* scales = chunk + Chunk::kCodesBytes;
@@ -71,13 +73,13 @@ class PanelSums {
     }
   }
 
-  /// Into the warp's cells: place row of B * kM + row of A.
+  /// Stores the sums into the warp's cells, at place (row of B) * kM + (row of A).
   AICF_DEVICE void Store(float* cells) {
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
 #pragma unroll
       for (int e = 0; e < kLaneRows; ++e) {
-        // Lanes of the other slots have the sums of other runs.
+        // The lanes of the other slots have the sums of the other runs of the same rows.
         float all = total_[row][e];
         if constexpr (kRowColumns <= 2) all = all + ShuffleXor(all, 1);
         if constexpr (kRowColumns <= 4) all = all + ShuffleXor(all, 2);
@@ -89,12 +91,12 @@ class PanelSums {
   }
 
  private:
-  /// The first slot of the lane's columns, and their rows of A.
+  /// The first slot of the lane's two columns, and the row of A of column e.
   AICF_DEVICE int Slot() const { return 2 * t_ / kRowColumns; }
   AICF_DEVICE int RowOfLane(int e) const { return 2 * t_ % kRowColumns + e; }
 
-  /// The lane's part of the fragment of A whose first slot has run `run`. Rows that are not there
-  /// repeat the last one: nobody reads their sums.
+  /// The lane's part of the fragment of A that has run `run` in its first slot. Rows beyond the
+  /// last one of A repeat it, since nobody reads their sums.
   AICF_DEVICE void LoadX(int run, u32 (&x)[kXParts][4]) const {
     const int column = lane_ / 4;
     const int m = MinOf(column % kRowColumns, kM - 1);
@@ -104,8 +106,8 @@ class PanelSums {
     for (int part = 0; part < kXParts; ++part) LoadWords(from + part * kXPitch, x[part]);
   }
 
-  /// Adds the products of group g of a run to c. The smallest parts of A come first: the sum is
-  /// rounded where it is small.
+  /// Adds the products of group g of a run to c. The smallest parts of A are added first, while the
+  /// sum is still small and rounding loses little.
   static AICF_DEVICE void Multiply(const LaneCodes& codes, int run, int g,
                                    const u32 (&x)[kXParts][4], float (&c)[4]) {
     constexpr int kFours = 2 / kRunGroups;  // of the lane's eight elements
@@ -128,7 +130,7 @@ class PanelSums {
     }
   }
 
-  /// Takes over the sums of the lane's columns where they are those of `slot`.
+  /// Takes over c where the lane's columns are those of `slot`.
   AICF_DEVICE void Keep(int slot, const float (&c)[4], float (&kept)[4]) const {
     if constexpr (kOneRow) {
 #pragma unroll
@@ -142,7 +144,8 @@ class PanelSums {
     }
   }
 
-  /// Group g of the runs of a set, of which the lane has kept its own. `group0`: the chunk's first.
+  /// Scales and adds group g of the runs of a set, of which the lane has kept those of its own
+  /// slot. `group0` is the chunk's first group.
   AICF_DEVICE void AddGroups(const char* scales, int group0, int set, int g,
                              const float (&kept)[4]) {
     if constexpr (kOneRow) {

@@ -1,10 +1,10 @@
-// Tiles of B from blocks as they lie in GGUF files.
+// Loads tiles of B from blocks as GGUF files store them.
 #pragma once
 
 namespace aicf {
 
-/// Decodes runs along k. Neighbouring threads have neighbouring columns, so that they store into
-/// different banks.
+/// Decodes runs of elements along k. Neighbouring threads have neighbouring columns, so that their
+/// stores go to different banks of shared memory.
 template <>
 struct LoadTileOf<false> {
   static constexpr int kRun = kTileK % 8 == 0 ? 8 : 4;

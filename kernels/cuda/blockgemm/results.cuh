@@ -1,18 +1,19 @@
-// How the warps of a block, and blocks that share out k, add up what they have of a panel and store
-// it: what cuda.blockgemm.gemv and cuda.blockgemm.decode have in common. Follows the kernel's own
-// constants kAlongK, kParts, kResultPanels (panels of results that a block has at once), kCells
-// (sums of a row of a panel) and its Warp, which has
-//   lane, number, part     of the thread; the warp's in its block; the block's among those along k
+// How the warps of a block, and the blocks that share out k, add up their sums of a panel and store
+// the results: what cuda.blockgemm.gemv and cuda.blockgemm.decode have in common. REQUIRES that the
+// kernel has defined the constants kAlongK, kParts, kResultPanels (panels of results that a block
+// has at once), kCells (sums of a row of a panel) and its type Warp, which has
+//   lane, number, part     of the thread: its lane, its warp in the block, and the block's number
+//                          among those that share out k
 //   PanelOf(turn, p)       number of the block's panel p
 //   Cells(turn, warp)      16 * kCells sums that a warp of the block has stored
 #pragma once
 
 namespace aicf {
 
-/// Warps that need no other warp's sums.
+/// Whether no warp needs the sums of another warp.
 constexpr bool kAlone = kAlongK == 1 && kParts == 1 && kProductHalves == 1;
 
-/// Between what warps store and what others read of it.
+/// Synchronises the threads that store sums with those that read them.
 AICF_DEVICE void AfterStoring() {
   if constexpr (kAlone)
     __syncwarp();
@@ -24,12 +25,12 @@ AICF_DEVICE void AfterStoring() {
 
 struct Cell {
   index_t m, n;
-  int first_warp, row;  ///< the first that has sums of it, and its row of their panels
+  int first_warp, row;  ///< the first warp that has its sums, and its row in the panel
   bool valid;
 };
 
-/// What all warps and blocks have in sum number `column` of a cell's row, in their order, in half
-/// `half` of the product.
+/// The total of sum number `column` of a cell's row over all warps and blocks that share out k,
+/// added in their order. `half` is the half of the product.
 AICF_DEVICE float TotalOf(const Warp& warp, index_t turn, const Cell& cell, int half, int column) {
   float total = 0.0f;
 #pragma unroll
@@ -47,9 +48,9 @@ AICF_DEVICE float TotalOf(const Warp& warp, index_t turn, const Cell& cell, int 
   return total;
 }
 
-/// The results of a turn that a thread finishes: numbers First(), First() + kStride, ... of the
-/// panels of its warp, or of those of the whole cluster. Result::Of(warp, turn, cell, half) makes
-/// one of its totals.
+/// The results of a turn that one thread finishes: those with the numbers First(),
+/// First() + kStride, ... in the panel of its warp (kAlone) or in the panels of the whole cluster.
+/// Result::Of(warp, turn, cell, half) computes one result from its totals.
 template <class Result>
 struct Finish {
   static constexpr int kOfWarps = kAlone ? 1 : kResultPanels;
@@ -74,7 +75,7 @@ struct Finish {
     if (!cell.valid) return;
     held.Load(args, kRowsInner ? cell.m : cell.n, kRowsInner ? cell.n : cell.m, 0);
   }
-  /// `held`: what Load gave of the first.
+  /// `held` is what Load has loaded for the thread's first result.
   AICF_DEVICE void Store(const Args& args, index_t turn, const Held& held) const {
     for (int e = First(); e < kCount; e += kStride) {
       const Cell cell = At(turn, e);

@@ -1,4 +1,4 @@
-// The rows of A that the kernels for few rows multiply, in shared memory as their lanes read them.
+// The rows of A in shared memory, in the form in which the kernels for few rows multiply them.
 #pragma once
 
 #include "blockgemm/fragments.cuh"
@@ -6,18 +6,18 @@
 namespace aicf {
 
 constexpr int kM = static_cast<int>(kRows);
-/// Parts of rows, each a column of the fragments.
+/// Rows of A in parts. In cuda.blockgemm.gemv each is a column of the fragments.
 constexpr int kXColumns = kM * kXParts;
 
-/// Blocks of a cluster share out the chunks.
+/// Number of blocks in a cluster, which share out the chunks along k.
 constexpr int kParts = kClusterX;
 constexpr index_t kPartChunks = (kChunks + kParts - 1) / kParts;
 constexpr int kPartRuns = static_cast<int>(kPartChunks) * Chunk::kRuns;
-/// Bytes of a column: lanes of neighbouring columns read from different banks.
+/// Bytes of one column, padded so that lanes of neighbouring columns read from different banks.
 constexpr int kXPitch = (kPartRuns * 64 + 127) / 128 * 128 + 64;
 constexpr int kXBytes = kXColumns * kXPitch;
 constexpr int kPartGroups = static_cast<int>(kPartChunks) * Chunk::kGroups;
-/// Minimums are multiplied with the sums of groups alone.
+/// Whether elements have minimums, which are multiplied with the sums of groups alone.
 constexpr bool kHasMinimum = BlockOf<kFormat>::kHasMinimum;
 
 AICF_DEVICE char* SharedX() { return DynamicShared(); }
@@ -37,12 +37,12 @@ AICF_DEVICE void LoadFour(const typename V::S* row, index_t k, float* x) {
   }
 }
 
-/// Eight elements of a row that lie together in a fragment: those of lane part `t` of a run.
+/// Eight elements of a row that lie together in a fragment: those that lane part `t` has of a run.
 struct Eight {
   int m, run, t;
   bool valid;
 
-  /// The one with this number among those of all rows, if there are so many.
+  /// The eight that has this number among those of all rows; not valid if there are fewer.
   AICF_DEVICE explicit Eight(int number) {
     constexpr int kOfRow = kPartRuns * 4;
     valid = number < kOfRow * kM;
@@ -50,7 +50,8 @@ struct Eight {
     run = number % kOfRow / 4;
     t = number % 4;
   }
-  /// From an operand of A's shape; 0 of what is not there. `chunk0`: the first of this part.
+  /// Loads the elements from an operand of A's shape; those that do not exist are 0. `chunk0` is
+  /// the first chunk of this block's part of k.
   template <class V>
   AICF_DEVICE void Load(const typename V::S* base, index_t chunk0, float (&x)[8]) const {
 #pragma unroll
@@ -62,7 +63,8 @@ struct Eight {
       LoadFour<V>(base + RowOf<V>(m), k0 + ElementOfLane(t, 4 * half), x + 4 * half);
     }
   }
-  /// Into shared memory as parts; gives the sums of both fours of what the parts stand for.
+  /// Splits the elements into parts and stores these in shared memory. Gives the sum of each four
+  /// elements, as their parts represent them.
   AICF_DEVICE void Store(const float (&x)[8], float (&sum)[2]) const {
     sum[0] = sum[1] = 0.0f;
     if (!valid) return;
@@ -85,8 +87,9 @@ struct Eight {
   }
 };
 
-/// The sums of the groups that four neighbouring threads have the elements of; all of the warp.
-/// Store(group, sum): one of them, called by one of the threads.
+/// Adds up the elements of A by group. Four neighbouring threads have the elements of a run; all
+/// threads of the warp must call this. store(group, sum) is called for every group, by one of the
+/// four threads.
 template <class Store>
 AICF_DEVICE void ForEachGroupSum(const Eight& eight, float (&sum)[2], const Store& store) {
   if constexpr (Chunk::kGroup == 32) sum[0] = sum[0] + sum[1];

@@ -1,5 +1,5 @@
-// The product with blocks that a step is: rows of all leading axes together, since B is the same
-// for all of them.
+// The shape of the step's product with blocks. Its rows are those of all leading axes together,
+// since B is the same for all of them.
 #pragma once
 
 #include "common/enums.cuh"
@@ -13,7 +13,7 @@ constexpr index_t kColumns = kRowsInner ? kOutputCount1 : kOutputCount0;
 constexpr index_t kRows = kRowsInner ? kOutputCount0 : kOutputCount1;
 constexpr index_t kLength = In0::extent(kAxisK);
 
-/// Where row `row` of A, or of another operand of its shape, begins, in elements.
+/// Where row `row` of A, or of another operand of A's shape, begins, in elements.
 template <class V>
 AICF_DEVICE index_t RowOf(index_t row) {
   const Point point = OutputPoint(kRowsInner ? row : 0, kRowsInner ? 0 : row);

@@ -1,6 +1,7 @@
-// How a block of cuda.blockgemm.decode gets its part of the rows of A into shared memory. A thread
-// has pieces of eight elements of every row, as many of them under way at once as it has registers
-// for. Rows that are normalised (kNormalizesRows) are read once more where these do not suffice.
+// How a block of cuda.blockgemm.decode brings its part of the rows of A into shared memory. The
+// rows are cut into pieces of eight elements. A thread has as many of its pieces under way at once
+// as it has registers for. If not all of them fit, rows that are normalised (kNormalizesRows) are
+// read a second time.
 #pragma once
 
 #include "blockgemm/panel_sums.cuh"
@@ -9,13 +10,14 @@ namespace aicf {
 
 class StagedRows {
  public:
-  /// `chunk0`: the first of this part.
+  /// `chunk0` is the first chunk of this block's part of k.
   AICF_DEVICE StagedRows(const Args& args, index_t chunk0)
       : a_(static_cast<const In0::S*>(args.in[0])),
         gain_(static_cast<const GainView::S*>(args.in[kGainInput])),
         chunk0_(chunk0) {}
 
-  /// Asks for the gain, a constant, so that it may come before the wait.
+  /// Loads the gain if registers suffice for all pieces. It is a constant, so this may come before
+  /// the wait for the preceding kernel.
   AICF_DEVICE void HoldGain() {
     if constexpr (!kNormalizesRows || !kHoldsAll) return;
 #pragma unroll
@@ -25,8 +27,9 @@ class StagedRows {
     if constexpr (kHoldsAll) LoadFrom(0);
   }
 
-  /// The sums of the squares of all rows; the block meets in `shared`, kWarps * kM numbers, which
-  /// it may use again after its next barrier.
+  /// Finds the factor that normalises each row, from the sum of its squares. The threads of the
+  /// block exchange their sums in `shared`, kWarps * kM floats that may be used for something else
+  /// after the block's next barrier.
   AICF_DEVICE void AddSquares(float* shared) {
     float squares[kM] = {};
     ForEachHeld([&](int i, int number) {
@@ -54,7 +57,7 @@ class StagedRows {
     }
   }
 
-  /// Into shared memory, with the sums of the groups.
+  /// Stores the rows into shared memory, along with the sums of their groups.
   AICF_DEVICE void Store() {
     ForEachHeld([&](int i, int number) {
       const Eight eight = PieceAt(number);
@@ -81,7 +84,7 @@ class StagedRows {
 #pragma unroll
     for (int i = 0; i < kHeld; ++i) PieceAt(first + i).Load<In0>(a_, chunk0_, x_[i]);
   }
-  /// f(place, number) of all pieces, whose elements are in x_[place] then.
+  /// Calls f(place, number) for every piece of the thread, while its elements are in x_[place].
   template <class F>
   AICF_DEVICE void ForEachHeld(const F& f) {
     if constexpr (kHoldsAll) {

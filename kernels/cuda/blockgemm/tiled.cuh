@@ -1,4 +1,4 @@
-// cuda.blockgemm.tiled_MxN: tiles on the ordinary units, in any math mode.
+// cuda.blockgemm.tiled_MxN: tiles on the ordinary floating-point units, in any math mode.
 #pragma once
 
 #include "common/tile_ffma.cuh"

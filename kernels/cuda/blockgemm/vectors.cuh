@@ -1,4 +1,4 @@
-// What cuda.blockgemm.gemv makes of the rows of A: the sums of their groups, and fragments.
+// What cuda.blockgemm.gemv makes of the rows of A: the sums of their groups, and its fragments.
 #pragma once
 
 #include "blockgemm/rows.cuh"
@@ -6,15 +6,15 @@
 namespace aicf {
 
 constexpr int kColumnTiles = (kXColumns + 7) / 8;
-/// Columns of what a group's sums begin with, in pairs.
+/// Columns of the start values of a group's sums, rounded up to pairs.
 constexpr int kStartColumns = (kXColumns + 1) / 2 * 2;
 constexpr int kStartsBytes = kPartGroups * kStartColumns * 4;
 constexpr int kSumsBytes = (kStartsBytes + (kHasMinimum ? kPartGroups * kM * 4 : 0) + 15) / 16 * 16;
 
-/// What the sum of group g of this part begins with in a column: place g * kStartColumns + column.
-/// Less than nothing by what the numbers of its codes are too large.
+/// The value that a sum of group g of this block's part of k starts with: place g * kStartColumns +
+/// column. It cancels what the numbers of the group's codes are too large by.
 AICF_DEVICE float* SharedStarts() { return reinterpret_cast<float*>(DynamicShared() + kXBytes); }
-/// Of row m over group g: place g * kM + m.
+/// Sums of the elements of A by group: place g * kM + m has that of row m over group g.
 AICF_DEVICE float* SharedSums() {
   return reinterpret_cast<float*>(DynamicShared() + kXBytes + kStartsBytes);
 }
@@ -27,7 +27,8 @@ AICF_DEVICE void StoreSum(int m, int group, float sum) {
   for (int part = 1; part < kXParts; ++part) starts[part] = 0.0f;
 }
 
-/// All threads of the block: this part of all rows, whose first chunk is `chunk0`.
+/// Brings this block's part of all rows, which begins with chunk `chunk0`, into shared memory. To
+/// be called by all threads of the block.
 AICF_DEVICE void StageRows(const Args& args, index_t chunk0) {
   constexpr int kAll = kPartRuns * 4 * kM;
   const In0::S* base = static_cast<const In0::S*>(args.in[0]);
@@ -43,8 +44,8 @@ AICF_DEVICE void StageRows(const Args& args, index_t chunk0) {
   }
 }
 
-/// The fragments of a run, in all lanes. Columns that are not there repeat the last one: nobody
-/// reads their sums.
+/// Loads the lane's part of the fragments of a run. Columns beyond the last one repeat it, since
+/// nobody reads their sums.
 AICF_DEVICE void LoadX(int run, int lane, u32 (&x)[kColumnTiles][4]) {
 #pragma unroll
   for (int tile = 0; tile < kColumnTiles; ++tile) {
@@ -54,7 +55,8 @@ AICF_DEVICE void LoadX(int run, int lane, u32 (&x)[kColumnTiles][4]) {
   }
 }
 
-/// What the sums of group `group` of this part begin with, in the lane's columns of both rows.
+/// Loads the start values of the sums of group `group` of this part, in the lane's columns for both
+/// of its rows.
 AICF_DEVICE void LoadStarts(int group, int lane, float (&c)[kColumnTiles][4]) {
 #pragma unroll
   for (int tile = 0; tile < kColumnTiles; ++tile) {

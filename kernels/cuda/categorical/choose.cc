@@ -11,12 +11,13 @@ using abi::Candidate;
 using abi::DeviceSpec;
 using abi::Problem;
 
-// Not measured: bytes per microsecond between the second-level cache and one multiprocessor, a
-// meeting of a cluster's blocks, what each further block adds to it, and the time of a walk over a
-// thousand categories that a block keeps.
+// These are estimates, not measurements: bytes per microsecond between the L2 cache and one
+// multiprocessor, the time of a meeting of a cluster's blocks and what each further block adds to
+// it, and the time of a walk over a thousand categories that a block keeps.
 constexpr double kDrawBytesPerUs = 46e3;
 constexpr double kDrawMeetingUs = 0.5, kDrawPartUs = 0.03, kDrawThousandUs = 0.035;
-// Of a draw with top-k and top-p: three digits of each, their sums and the draw.
+// Meetings and walks of a draw with top-k and top-p: three digits for each of these two, their sums
+// and the draw.
 constexpr double kDrawMeetings = 11, kDrawWalks = 10;
 
 double CategoricalUs(const Problem& p, const abi::Parameters& c, const DeviceSpec& d) {
@@ -44,8 +45,8 @@ double CategoricalUs(const Problem& p, const abi::Parameters& c, const DeviceSpe
 
 }  // namespace
 
-// All that are predicted to be nearly as fast as the fastest. A part that is kept takes less time
-// than one that is read again and again.
+// Offers all candidates that are predicted to be nearly as fast as the fastest. Parts of rows are
+// kept in shared memory where they fit, which takes less time than reading them again and again.
 template <>
 std::vector<Candidate> CandidatesFor<CategoricalSelectHost>(const Problem& p, const DeviceSpec& d) {
   constexpr double kNearly = 1.5;

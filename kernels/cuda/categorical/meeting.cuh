@@ -1,5 +1,8 @@
-// What the blocks of a row's cluster tell one another. What a block says for a meeting is read
-// after it, and stays until the meeting after the next one begins: two sets of places take turns.
+// How the blocks of a row's cluster tell each other what they know. Before a meeting (a barrier of
+// the cluster) each block writes a message into its own shared memory; after the meeting all blocks
+// read it. A block has two messages, which it uses in turn: while others still read the last one it
+// may write the next. So a message stays valid until its block writes the one for the meeting after
+// the next.
 #pragma once
 
 #include "categorical/row.cuh"
@@ -9,7 +12,7 @@ namespace aicf {
 constexpr int kBins = 256;
 static_assert(kBlockX >= kBins, "a bin for each of the first threads");
 
-/// Sums of 64 bits are kept in two words: there are atomic additions for these.
+/// A 64-bit sum is kept as two words of 32 bits, for which there are atomic additions.
 struct Message {
   u32 low[kBins], high[kBins];
   u64 total;
@@ -52,7 +55,7 @@ AICF_DEVICE u64 AllOfWarp(u64 own) {
   return own;
 }
 
-/// A block's part in the meetings. Every thread comes to every one.
+/// A block's part in the meetings. Every thread of the block must come to every meeting.
 struct Meetings {
   int rank, turn;
 
@@ -62,9 +65,11 @@ struct Meetings {
   static AICF_DEVICE void* Cache() { return DynamicShared() + sizeof(SharedState); }
 
   AICF_DEVICE explicit Meetings(int of_block) : rank(of_block), turn(0) {}
-  /// For the next meeting.
+  /// The message for the next meeting.
   AICF_DEVICE Message& Mine() const { return Shared().messages[turn % 2]; }
-  /// What was said for it, by each block in its own memory; valid until the one after the next.
+  /// Meets the other blocks. Returns the place of the message for this meeting, which each block
+  /// has in its own memory. It stays valid until the message for the meeting after the next is
+  /// written.
   AICF_DEVICE Message& Meet() {
     if constexpr (kClusterX > 1)
       ClusterSharedBarrier();
@@ -72,7 +77,7 @@ struct Meetings {
       __syncthreads();
     return Said();
   }
-  /// The same where blocks wrote to each other's memory.
+  /// Like Meet, for messages that blocks have written into each other's memory.
   AICF_DEVICE Message& MeetAfterSending() {
     if constexpr (kClusterX > 1)
       ClusterBarrier();
@@ -80,7 +85,7 @@ struct Meetings {
       __syncthreads();
     return Said();
   }
-  /// What block `of` has where this one has *own.
+  /// Reads from block `of` what it has at the place of *own.
   template <class T>
   static AICF_DEVICE T At(const T* own, int of) {
     if constexpr (kClusterX > 1)
@@ -89,7 +94,7 @@ struct Meetings {
       return *own;
   }
 
-  /// Combines the values of all threads of the cluster, for all of them.
+  /// Combines the values of all threads of the cluster; every thread gets the result.
   template <class Op>
   AICF_DEVICE u64 Combine(u64 own) {
     SharedState& s = Shared();
@@ -110,9 +115,10 @@ struct Meetings {
     return s.all;
   }
 
-  /// After Combine<Sum> of the weights of all categories, of which the sum is above `target`: the
-  /// first category at which the running sum is above it. In the first warp of the one block that
-  /// has it; kCategories in all other threads.
+  /// The first category at which the running sum of weights is above `target`. REQUIRES that
+  /// Combine<Sum> has just added up the weights of all categories and that the sum is above
+  /// `target`. The first warp of the one block that has this category gets it, all other threads
+  /// get kCategories.
   template <class W>
   AICF_DEVICE u32 FirstAbove(const Row& row, u64 target, W&& weigh) const {
     if (threadIdx.x >= 32) return kCategories;
@@ -157,7 +163,8 @@ struct Meetings {
     ++turn;
     return said;
   }
-  /// The first lane at which the running sum is above *target, of which what is before it is taken.
+  /// The first lane at which the running sum of `own` is above `target`. Subtracts from `target`
+  /// what the lanes before it sum up to.
   static AICF_DEVICE int Pick(u64 own, u64& target) {
     const u64 running = ScanOfWarp(own);
     const int lane = __ffs(static_cast<int>(__ballot_sync(0xffffffffu, running > target))) - 1;

@@ -1,6 +1,7 @@
-// A row of logits as its cluster sees it: a warp has neighbouring categories, so that lanes, warps
-// and blocks follow one another in the order of categories. Logits are compared as integers, their
-// keys, and their masses are integers too: no sum of them depends on its order.
+// A row of logits as its cluster sees it. Each warp has neighbouring categories, so that lanes,
+// warps and blocks follow one another in the order of categories. Logits are compared as integers,
+// their keys. Their masses are integers too, so that a sum of masses does not depend on the order
+// of its additions.
 #pragma once
 
 #include "common/block.cuh"
@@ -11,8 +12,8 @@ typedef In0::S Logit;
 constexpr u32 kCategories = static_cast<u32>(In0::extent(1));
 constexpr int kWarps = kBlockX / 32;
 
-/// Categories of a vector, of which a row has a whole number: a run says where vectors may begin,
-/// not where the row ends.
+/// Categories that a thread loads at once. They must divide the row: the operand's run says where
+/// vectors may begin, but not that the row ends with a whole vector.
 AICF_DEVICE constexpr int VectorOf(int longest) {
   int vector = longest;
   while (kCategories % vector != 0) vector /= 2;
@@ -54,11 +55,12 @@ typedef Parts::Bits Key;  ///< as it is kept
 constexpr int kKeyBits = Parts::kBits;
 constexpr u32 kSign = 1u << (kKeyBits - 1), kAllBits = kSign | (kSign - 1);
 constexpr u32 kInfinity = (kSign - 1) >> Parts::kMantissa << Parts::kMantissa;
-/// Of what makes a row invalid, above all others; and of minus infinity, below all others.
+/// The key of logits that make a row invalid (NaN and plus infinity), which is above all others,
+/// and the key of minus infinity, which is below all others.
 constexpr u32 kIllegalKey = kAllBits;
 constexpr u32 kNothingKey = ~(kSign | kInfinity) & kAllBits;
 
-/// Keys are ordered as the logits are; both zeros have the same.
+/// Keys are ordered as their logits are; zeros of either sign have the same key.
 AICF_DEVICE u32 KeyOf(Logit logit) {
   const u32 bits = Parts::Of(logit), magnitude = bits & (kSign - 1);
   if (magnitude >= kInfinity && bits != (kSign | kInfinity)) return kIllegalKey;
@@ -69,7 +71,7 @@ AICF_DEVICE float ValueOf(u32 key) {
   return Widen(Parts::From((key & kSign) != 0 ? key ^ kSign : ~key & kAllBits));
 }
 
-/// Part `rank` of the row, of which the block keeps the keys where shared memory has room for them.
+/// Part `rank` of a row. With kCached the block keeps the part's keys in shared memory.
 struct Row {
   const Logit* logits;
   Key* kept;
@@ -96,7 +98,8 @@ struct Row {
     for (int j = 0; j < kVector; ++j) keys.v[j] = static_cast<Key>(KeyOf(logits_there.v[j]));
     return keys;
   }
-  /// The keys of kVector categories from `at` on, for any thread of the block, after a barrier.
+  /// The keys of kVector categories from `at` on. Any thread of the block may ask for them once a
+  /// barrier has followed ForEach<true>.
   AICF_DEVICE Pack<Key, kVector> Keys(u32 at) const {
     if constexpr (kCached != 0)
       return *reinterpret_cast<const Pack<Key, kVector>*>(kept + (at - block_begin));
@@ -104,8 +107,8 @@ struct Row {
       return KeysOf(Load(at));
   }
 
-  /// Calls f(category, key) for the thread's categories in their order. kFirst: from memory, and
-  /// keeps the keys; several vectors are on their way at a time.
+  /// Calls f(category, key) for the thread's categories in their order. With kFirst the logits are
+  /// read from memory, several vectors at a time, and with kCached their keys are kept.
   template <bool kFirst, class F>
   AICF_DEVICE void ForEach(F&& f) const {
     constexpr bool kFromMemory = kFirst || kCached == 0;
@@ -142,7 +145,8 @@ AICF_DEVICE constexpr int BitsOf(u32 v) {
 }
 constexpr int kMassBits = MinOf(40, 62 - BitsOf(kCategories));
 
-/// exp((x - max) / temperature) of a row.
+/// The mass of a category with logit x: exp((x - max) / temperature), where max is the row's
+/// largest logit.
 struct MassOf {
   float max, high, low;  ///< log2(e) / temperature is high + low
 
@@ -152,8 +156,9 @@ struct MassOf {
     low = static_cast<float>(factor - static_cast<double>(high));
   }
 
-  /// In [0, 1], within a few units in the last place: what the difference and its product with the
-  /// factor lose to rounding is added to the result, to which it is nearly proportional.
+  /// The mass as a number in [0, 1], within a few units in the last place. The rounding errors of
+  /// the difference and of its product with the factor are computed too, and the result, to which
+  /// their effect is nearly proportional, is corrected by them.
   AICF_DEVICE float Share(float x) const {
     if (x == max) return 1;
     const float difference = x - max, back = difference - x;

@@ -5,7 +5,8 @@
 namespace aicf::cuda {
 namespace {
 
-// SharedState of meeting.cuh: two messages, which a static_assert there compares.
+// Size of SharedState in meeting.cuh, mostly two messages. A static_assert there checks that the
+// launch has enough shared memory.
 constexpr int64_t kCategoricalStateBytes = 4416;
 
 }  // namespace
@@ -13,8 +14,8 @@ constexpr int64_t kCategoricalStateBytes = 4416;
 CategoricalCut::CategoricalCut(const abi::Problem& p, const abi::Parameters& c) {
   const abi::View& x = p.inputs[0];
   const int64_t element = DTypeBytes(x.dtype), warps = c["threads"] / 32;
-  // With the longest vectors; shorter ones, where a row's place asks for them, make a share that is
-  // no larger.
+  // Computed for the longest vectors. If the alignment of rows asks for shorter ones, the share
+  // gets no larger.
   const int64_t vector = 16 / element;
   share = CeilDiv(x.shape[1], vector * warps * c["cluster"]) * vector * warps;
   shared_bytes = kCategoricalStateBytes + (c["cached"] != 0 ? share * element : 0);

@@ -1,9 +1,11 @@
-// cuda.categorical.select: one cluster of blocks per row. Each reads its part of the row once, and
-// keeps its keys. What top-k and top-p leave are the first categories in the order of falling keys
-// and then of places; where that ends is found digit by digit, from histograms of counts or of
-// masses over the distance to the largest key, and only of what is near it first: most categories
-// are far away, in few bins, where atomic additions would wait for each other. Integers alone are
-// summed up, so that results depend neither on timing nor on how the row is cut.
+// cuda.categorical.select: one cluster of blocks per row. Each block reads its part of the row and,
+// with kCached, keeps the keys, so that it reads the part only once. Top-k and top-p keep the first
+// categories in the order of falling keys and, among equal keys, of places. Where the kept ones end
+// is found digit by digit, from histograms of counts (top-k) or masses (top-p) over the distance to
+// the largest key. The first histogram has only the categories near the largest key: most others
+// are far away and would fall into few bins, where their atomic additions would wait for each
+// other. Only integers are summed up, so that results depend neither on timing nor on how the row
+// is cut.
 #pragma once
 
 #include "categorical/meeting.cuh"
@@ -13,10 +15,12 @@ namespace aicf {
 /// Blocks for which a multiprocessor has the registers, 64 for each thread, and the shared memory.
 constexpr int kPerSm = MaxOf(1, MinOf(1024 / kBlockX, 220 * 1024 / kDynamicShared));
 
-/// Reaches two powers of two below the largest logit.
+/// The bins of the first histogram have 2^kNearShift keys each, so that 256 of them reach two
+/// powers of two below the largest logit.
 constexpr int kNearShift = MaxOf(0, Parts::kMantissa + 1 - 8);
 
-/// Categories nearer than `distance` to the largest key, and of those at it the ones before `end`.
+/// Keeps the categories whose key is nearer than `distance` to the largest key and, of those
+/// exactly at that distance, the ones before `end`.
 struct Cut {
   u32 distance, end;
   AICF_DEVICE bool Keeps(u32 from_largest, u32 place) const {
@@ -41,7 +45,8 @@ AICF_DEVICE void AddToBin(Message& histogram, u32 bin, u64 weight) {
   if (high != 0) atomicAdd(&histogram.high[bin], high);
 }
 
-/// Bin t of all blocks together, in thread t; the bin that reaches `target`, in all threads.
+/// Adds up the bins of all blocks, bin t in thread t, and finds the bin in which the running weight
+/// reaches `target`. All threads get it.
 AICF_DEVICE Bin BinReaching(const Message& histogram, u64 target) {
   SharedState& s = Meetings::Shared();
   const int bin = static_cast<int>(threadIdx.x), lane = bin % 32, warp = bin / 32;
@@ -73,13 +78,14 @@ AICF_DEVICE Bin BinReaching(const Message& histogram, u64 target) {
   return {s.bin, s.bins_above, s.bins_weight};
 }
 
-/// One row in the hands of its cluster.
+/// A row and the cluster that selects from it.
 struct Selection {
   Meetings& meetings;
   const Row& row;
   u32 largest;  ///< key
 
-  /// The bin of 2^shift distances from `base` on at which the running weight reaches `target`.
+  /// Finds the bin in which the running weight reaches `target`, among kBins bins of 2^shift
+  /// distances each that begin at `base`.
   template <class W>
   AICF_DEVICE Bin FindBin(u32 base, int shift, u64 target, W&& weigh) const {
     Message& histogram = meetings.Mine();
@@ -96,8 +102,8 @@ struct Selection {
     return BinReaching(meetings.Meet(), target);
   }
 
-  /// The fewest first categories whose weight reaches `target`, which is at least 1 and at most the
-  /// weight of all. Those of the same key weigh the same, or nothing.
+  /// Keeps the fewest first categories whose weight reaches `target`, which is at least 1 and at
+  /// most the weight of all. Categories of the same key must have the same weight or none.
   template <class W>
   AICF_DEVICE Cut CutReaching(u64 target, W&& weigh) const {
     u32 base = 0;
@@ -120,11 +126,13 @@ struct Selection {
     }
   }
 
-  /// Of the categories at a distance, which weigh `all` together, those that reach `target`.
+  /// Keeps as many of the categories at `distance`, which together weigh `all`, as it takes to
+  /// reach `target`.
   template <class W>
   AICF_DEVICE Cut CutAmongEqual(u32 distance, u64 all, u64 target, W&& weigh) const {
     const u32 equal = largest - distance;
-    // What cuts the equal ones off keeps the earliest: category 0 stands for one that is kept.
+    // If the target takes all of them, none is cut off. An earlier cut keeps the earliest of equal
+    // categories, so that place 0 has the weight of one that is kept.
     if (all - weigh(0, equal) < target) return {distance, kCategories};
     const auto weigh_equal = [&](u32 place, u32 key) {
       return key == equal ? weigh(place, key) : u64{0};
@@ -149,7 +157,7 @@ struct Selection {
   }
 };
 
-/// u * 2^24 of kernels/abi/draw.h.
+/// UniformDraw of kernels/abi/draw.h, times 2^24.
 AICF_DEVICE u32 DrawOf(u64 key, u64 counter) {
   u32 c[4] = {static_cast<u32>(counter), static_cast<u32>(counter >> 32), 0, 0};
   u32 k[2] = {static_cast<u32>(key), static_cast<u32>(key >> 32)};
@@ -166,7 +174,7 @@ AICF_DEVICE u32 DrawOf(u64 key, u64 counter) {
   return c[0] >> 8;
 }
 
-/// The row's element of an operand that has one for each.
+/// The row's element of an operand that has one element per row.
 template <class X>
 AICF_DEVICE typename ComputeOf<typename X::S>::T OfRow(const void* base, index_t row) {
   return Widen(static_cast<const typename X::S*>(base)[X::kOffset + row * X::stride(0)]);
@@ -177,7 +185,7 @@ AICF_DEVICE void StoreOfRow(void* base, index_t row, T value) {
   static_cast<S*>(base)[X::kOffset + row * X::stride(0)] = Narrow<S>::Of(value);
 }
 
-/// What top-k and top-p leave.
+/// The categories that both top-k and top-p keep.
 AICF_DEVICE Cut CutOf(const Args& args, index_t b, const Selection& selection, const MassOf& mass) {
   Cut cut = {0xffffffffu, 0xffffffffu};
   const i32 top_k = OfRow<In2>(args.in[2], b);
@@ -197,7 +205,7 @@ AICF_DEVICE Cut CutOf(const Args& args, index_t b, const Selection& selection, c
   return NearerOf(cut, selection.CutReaching(target, weigh));
 }
 
-/// The category of a draw, in one thread of the cluster, which stores it.
+/// Draws a category. The one thread of the cluster that finds it stores it.
 AICF_DEVICE void Draw(const Args& args, index_t b, const Selection& selection, u32 first) {
   const MassOf mass(ValueOf(selection.largest), OfRow<In1>(args.in[1], b));
   const Cut cut = CutOf(args, b, selection, mass);
@@ -211,7 +219,7 @@ AICF_DEVICE void Draw(const Args& args, index_t b, const Selection& selection, u
   if (threadIdx.x >= 32) return;
   const u64 u = DrawOf(static_cast<u64>(static_cast<i64>(OfRow<In5>(args.in[5], b))),
                        static_cast<u64>(static_cast<i64>(OfRow<In6>(args.in[6], b))));
-  // The part below the point of u * all, in two products of less than 64 bits.
+  // floor(u * all / 2^24), in two products of less than 64 bits each.
   const u64 target = u * (all >> 24) + (u * (all & 0xffffffu) >> 24);
   const u32 place = selection.meetings.FirstAbove(selection.row, target, weigh);
   if (place < kCategories && threadIdx.x == 0) {
@@ -219,7 +227,7 @@ AICF_DEVICE void Draw(const Args& args, index_t b, const Selection& selection, u
   }
 }
 
-/// The second output's view, where there is one.
+/// The view of the second output, which an instance without such an output does not define.
 struct Out1;
 
 AICF_DEVICE void Kernel(const Args& args) {
@@ -240,11 +248,11 @@ AICF_DEVICE void Kernel(const Args& args) {
     if constexpr (kOutputs > 1) StoreOfRow<Out1>(args.out[1], b, valid);
   }
   if (draws) Draw(args, b, Selection{meetings, row, largest}, first);
-  // A block's shared memory stays until the others have read it.
+  // A block must not exit while other blocks of its cluster may still read its shared memory.
   if constexpr (kClusterX > 1) LeaveCluster();
 }
 
 }  // namespace aicf
 
-// Instances are compiled for so many blocks on a multiprocessor.
+// Instances are compiled so that this many blocks fit on a multiprocessor.
 #define AICF_MIN_BLOCKS aicf::kPerSm

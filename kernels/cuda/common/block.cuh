@@ -1,5 +1,5 @@
-// Exchange within a warp and within a block. All combine in a fixed order: results are
-// deterministic.
+// Exchange of values between the lanes of a warp and between the blocks of a cluster. Who gets
+// whose value is fixed, so results that are combined from them are deterministic.
 #pragma once
 
 namespace aicf {
@@ -8,7 +8,7 @@ AICF_DEVICE int ThreadInBlock() {
   return threadIdx.x + kBlockX * (threadIdx.y + kBlockY * static_cast<int>(threadIdx.z));
 }
 
-/// value of lane (own lane ^ mask), for trivially copyable T of whole 32-bit words.
+/// The `value` of lane (own lane ^ mask), for trivially copyable T of whole 32-bit words.
 template <class T>
 AICF_DEVICE T ShuffleXor(T value, int mask) {
   static_assert(sizeof(T) % 4 == 0, "moved in 32-bit words");
@@ -24,11 +24,12 @@ AICF_DEVICE T ShuffleXor(T value, int mask) {
   return box.value;
 }
 
-/// `word`, which is the same in all lanes, in a way that lets the compiler know that it is: such
-/// values have registers of their own, which matrix instructions read operands' names from.
+/// Returns `word`, which must be the same in all lanes, in a way that tells the compiler so. It can
+/// then keep the value in a register that the whole warp shares, where matrix instructions look for
+/// the descriptors of their operands.
 AICF_DEVICE unsigned SameInWarp(unsigned word) { return __shfl_sync(0xffffffffu, word, 0); }
 
-/// The value at *own in the shared memory of block `rank` of the cluster.
+/// The value that block `rank` of the cluster has in its shared memory where this block has *own.
 template <class T>
 AICF_DEVICE T LoadCluster(const T* own, int rank) {
   static_assert(sizeof(T) % 4 == 0, "moved in 32-bit words");

@@ -1,6 +1,6 @@
-// The formats of base/block_format.def on a device: what the elements of a block are, by the
-// definition of base/block_decode_32.cc and block_decode_k.cc, each operation rounded to f32.
-// Blocks are read byte by byte, so they may lie anywhere.
+// Decodes blocks of the formats of base/block_format.def on a device. The elements of a block have
+// the values that base/block_decode_32.cc and block_decode_k.cc define, with each operation rounded
+// to f32. Blocks are read byte by byte, so they may lie anywhere.
 #pragma once
 
 #include "common/enums.cuh"
@@ -11,14 +11,15 @@ AICF_DEVICE u32 HalfBits(const u8* p) { return p[0] | static_cast<u32>(p[1]) << 
 AICF_DEVICE float HalfAt(const u8* p) { return F16ToF32(static_cast<u16>(HalfBits(p))); }
 AICF_DEVICE u32 WordAt(const u8* p) { return HalfBits(p) | HalfBits(p + 2) << 16; }
 
-/// An element is scale * code - minimum, with the pair of its group.
+/// The pair that a group of elements shares: an element is scale * code - minimum.
 struct GroupScale {
   float scale, minimum;
 };
 
-/// kElements, kBytes: of a block. kGroup: elements that share a pair. kHasMinimum: whether there is
-/// one; without it nothing is subtracted. Pair(block, group), Code(block, i): a group's pair, an
-/// element's integer.
+/// How a format stores its blocks. kElements and kBytes are the size of a block; kGroup elements
+/// share a pair. kHasMinimum says whether a pair has a minimum; without it nothing is subtracted.
+/// Pair(block, group) is the pair of a group, Code(block, i) the integer of element i. Formats of
+/// plain elements have Value(block), their only element, instead of these two.
 template <int kFormat>
 struct BlockOf;
 
@@ -71,8 +72,11 @@ struct BlockOf256 {
   static constexpr bool kHasMinimum = kMinimum;
 };
 
-/// Eight pairs of 6 bits in 12 bytes; those of groups 4 to 7 have their upper two bits above those
-/// of the others.
+/// Eight pairs of a scale and a minimum, of 6 bits each, in the 12 bytes from `p` on. Groups 0 to 3
+/// have their scales in the lower six bits of bytes 0 to 3, their minima in those of bytes 4 to 7.
+/// Groups 4 to 7 have the lower four bits of both in bytes 8 to 11, the scale's below the
+/// minimum's, and the upper two in the two bits that are left in bytes 0 to 3 (scales) and 4 to 7
+/// (minima).
 AICF_DEVICE int ScaleOf6(const u8* p, int group) {
   return group < 4 ? p[group] & 63 : (p[group + 4] & 15) | (p[group - 4] >> 6) << 4;
 }
@@ -83,11 +87,13 @@ AICF_DEVICE GroupScale PairOf6(const u8* block, int group) {
   return {HalfAt(block) * static_cast<float>(ScaleOf6(block + 4, group)),
           HalfAt(block + 2) * static_cast<float>(MinimumOf6(block + 4, group))};
 }
-/// Four bits of 32 bytes for every two groups.
+/// Codes of 4 bits. Every 32 bytes hold two groups of 32 elements, the first of them in the low
+/// four bits of the bytes, the second in the high four bits.
 AICF_DEVICE int NibbleOf256(const u8* codes, int i) {
   return (codes[i / 64 * 32 + i % 32] >> (i / 32 % 2 * 4)) & 15;
 }
-/// Two bits of 32 bytes for every four groups of 32.
+/// Codes of 2 bits, or the lower 2 bits of codes. Every 32 bytes hold four times 32 elements, the
+/// first 32 of them in the lowest two bits of the bytes.
 AICF_DEVICE int TwoBitsOf256(const u8* codes, int i) {
   return (codes[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2)) & 3;
 }
@@ -137,7 +143,7 @@ struct BlockOf<block_format::kQ6_K> : BlockOf256<210, 16, false> {
   }
 };
 
-// ---- Elements as they are.
+// ---- Plain elements: a block is one element.
 
 template <int kSize>
 struct BlockOfOne {
@@ -157,8 +163,8 @@ struct BlockOf<block_format::kBF16> : BlockOfOne<2> {
   static AICF_DEVICE float Value(const u8* block) { return __uint_as_float(HalfBits(block) << 16); }
 };
 
-/// N elements of a row of blocks from element k on, a multiple of N, a power of two up to 16: they
-/// share a pair.
+/// Decodes the N elements of a row of blocks that begin at element k. REQUIRES: N is a power of two
+/// up to 16 and k a multiple of N, so that all N elements share a pair.
 template <int kFormat, int N>
 AICF_DEVICE void DecodeRun(const u8* row, index_t k, float (&out)[N]) {
   typedef BlockOf<kFormat> Block;

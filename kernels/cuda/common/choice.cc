@@ -10,7 +10,8 @@ double PredictUs(const Work& work, const abi::DeviceSpec& device) {
   const double blocks = std::max(1.0, work.blocks);
   const double slots = std::max(1.0, static_cast<double>(device.sm_count) * work.blocks_per_sm);
   const double waves = std::ceil(blocks / slots);
-  // A grid below one full wave leaves multiprocessors idle: both roofs sink with it.
+  // A grid with fewer blocks than there are multiprocessors leaves some of them idle, which lowers
+  // both roofs: that of arithmetic in proportion, that of memory below a quarter of the device.
   const double busy = std::min(1.0, blocks / std::max(1, device.sm_count));
   const double bandwidth = device.bytes_per_us * work.bytes_share * std::min(1.0, 4 * busy);
   const double memory = bandwidth > 0 ? work.bytes / bandwidth : 0;
@@ -31,13 +32,15 @@ int64_t StridedGridFor(int64_t items, int64_t per_block) {
 int64_t WidestVector(std::string_view key, const abi::Problem& p) {
   const Space space = SpacesOf(key, p).output;
   std::vector<const abi::View*> views;
-  // The outputs of families without an epilogue may differ in shape.
+  // In families without an epilogue outputs may differ in shape. `space` is that of the first one,
+  // so outputs of other shapes are left out.
   for (const abi::View& v : p.outputs) {
     if (v.shape == p.outputs[0].shape) views.push_back(&v);
   }
   const size_t first =
       p.family == abi::Family::kElementwise ? 0 : static_cast<size_t>(p.core_inputs);
-  // Operands of scores have another domain: they are extras where there is no epilogue.
+  // In families without an epilogue, inputs behind the core operands are operands of a score
+  // expression (attention), which has another domain. They are left out.
   const size_t last = abi::HasEpilogue(p.family) ? p.inputs.size() : first;
   for (size_t k = first; k < last; ++k) views.push_back(&p.inputs[k]);
   return VectorOf(views, space);

@@ -1,4 +1,5 @@
-/// What the CUDA families' choose.cc files are made from: predictions and candidates.
+/// What the choose.cc files of the CUDA families share: predicted times, and helpers that make
+/// candidates.
 #pragma once
 
 #include <string>
@@ -9,12 +10,13 @@
 
 namespace aicf::cuda {
 
-/// Work of one launch, for predictions: the slower of memory and arithmetic, when `blocks` of the
-/// machine's slots (sm_count * blocks_per_sm) are filled wave by wave.
+/// The work of one launch. PredictUs predicts its time: what a launch takes in any case, plus the
+/// longest of what memory, arithmetic and the latency of the waves take. The device has
+/// sm_count * blocks_per_sm slots for blocks, and `blocks` fill them wave by wave.
 struct Work {
   double bytes = 0;
   double flops = 0;
-  double flops_per_us = 0;   ///< peak that the inner loop reaches on the whole machine
+  double flops_per_us = 0;   ///< peak that the inner loop reaches on the whole device
   double bytes_share = 0.8;  ///< part of the memory bandwidth that the accesses reach
   double blocks = 1;
   double latency_us = 0;  ///< dependent chain of one block, paid once per wave
@@ -24,12 +26,15 @@ double PredictUs(const Work& work, const abi::DeviceSpec& device);
 
 /// ceil(items / per_block) blocks, at least one and at most `limit`.
 int64_t GridFor(int64_t items, int64_t per_block, int64_t limit = kMaxBlocks);
-/// The same for a kernel that walks in strides of its grid: enough blocks to fill any machine.
+/// The same for a kernel whose threads walk over the items in strides of the whole grid. Such a
+/// kernel needs no more blocks than fill any device, and its stride may be kMaxGridStride at most.
 int64_t StridedGridFor(int64_t items, int64_t per_block);
 
-/// Largest vector that suits the instance's outputs and what is read at the same points.
+/// Largest vector width that suits the outputs and the operands that are read at the same points
+/// (VectorOf).
 int64_t WidestVector(std::string_view key, const abi::Problem& problem);
-/// The same, narrowed while fewer than two blocks of 128 threads per multiprocessor would be left.
+/// The same, halved as long as the grid would have fewer than two blocks of 128 threads per
+/// multiprocessor.
 int64_t PreferredVector(std::string_view key, const abi::Problem& problem, int sm_count);
 
 /// The least power of two that is at least `v`, and at least 1.
@@ -41,8 +46,8 @@ abi::Candidate CandidateOf(const abi::Problem& p, abi::Parameters parameters, do
 }
 
 /// The candidates of a host's kernel: see abi::ChoiceRow::candidates. Every host of a family's
-/// CudaHosts has a specialisation, in the family's choose.cc or in a file NAME_choice.cc beside it,
-/// unless it says with kFlopsShare that it is an ordinary one of map_choice.h.
+/// CudaHosts has a specialisation, in the family's choose.cc or in a file NAME_choice.cc beside it.
+/// Only hosts with a kFlopsShare (map_host.h) have none: map_choice.h lists their candidates.
 template <class Host>
 std::vector<abi::Candidate> CandidatesFor(const abi::Problem& problem,
                                           const abi::DeviceSpec& device);

@@ -1,21 +1,23 @@
-// What the warps of a cluster's blocks exchange through each other's shared memory. One thin
-// function per instruction of sm_90a; addresses are those of SharedAddress.
+// Writes from one block of a cluster into another one's shared memory. One thin function per
+// instruction of sm_90a; addresses are those of SharedAddress.
 #pragma once
 
 #include "common/types.cuh"
 
 namespace aicf {
 
-/// The address under which block `rank` of the cluster has what this block has at `own`.
+/// The cluster-wide address of the place in the shared memory of block `rank` that corresponds to
+/// `own` in this block's.
 AICF_DEVICE unsigned AddressInBlock(unsigned own, int rank) {
   unsigned address;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(own), "r"(rank));
   return address;
 }
 
-/// Writes to another block's memory without waiting for it, at an address of AddressInBlock that is
-/// a multiple of the value's bytes. The bytes count towards `barrier` of the same block, whose
-/// BarrierWait sees them.
+/// Writes `value` to another block's shared memory and does not wait until it is there. `to` and
+/// `barrier` are addresses in the same block, made by AddressInBlock; `to` is a multiple of the
+/// value's bytes. The bytes count towards the barrier, so a thread of that block that has waited
+/// for it (BarrierWait) sees the value.
 AICF_DEVICE void SendToBlock(unsigned to, float value, unsigned barrier) {
   asm volatile(
       "st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];" ::"r"(to),

@@ -1,10 +1,11 @@
-// Codes of 8 bits and the numbers that they stand for, by sums and bytes: the chip's own
-// conversions are several times as slow (a multiprocessor does 16 of them at a time, of sums 128).
+// Conversions between codes of 8 bits (i8, u8) and the numbers that they stand for, made of
+// additions and moves of bytes. The chip's own conversions are several times as slow: a
+// multiprocessor does 16 of them at a time, but 128 additions.
 //
-// An f32 from 2^23 to 2^24 is a whole number that its last bits spell. A number of at most 2^22
-// that is added to kWholes = 1.5 * 2^23 is therefore rounded to the nearest whole one, with ties to
-// even as round() has them, and the last byte of such a sum is a code. Without the addend the sum
-// is the rounded number as f32, exactly.
+// An f32 from 2^23 to 2^24 is a whole number, whose lowest 23 bits are the f32's mantissa. If a
+// number of at most 2^22 is added to kWholes = 1.5 * 2^23, the sum is therefore rounded to the
+// nearest whole number, with ties to even as round() has them, and the last byte of the sum is a
+// code. The sum less kWholes is the rounded number as f32, exactly.
 #pragma once
 
 #include "common/ptx.cuh"
@@ -12,7 +13,8 @@
 
 namespace aicf {
 
-/// a between least and most. NaN gives `zero`, which must be `least` where the codes are u8.
+/// `a` clamped to [least, most]. NaN gives `zero`, but `least` for codes of u8. REQUIRES: for u8,
+/// `zero` is equal to `least`.
 template <class Code>
 AICF_DEVICE float Clamped(float a, float least, float most, float zero) {
   const float clamped = MinOrOther(MaxOrOther(a, least), most);
@@ -22,32 +24,36 @@ AICF_DEVICE float Clamped(float a, float least, float most, float zero) {
     return a != a ? zero : clamped;
 }
 
-/// a / b for a b whose reciprocal is known, exact where the quotient is a normal number: the
-/// product with the reciprocal is at most one unit in the last place off, and its exact remainder
-/// corrects it (P. Markstein, "Computation of elementary functions on the IBM RISC System/6000
-/// processor", 1990). b is between 2^-30 and 2^30, and its significand is not the largest one.
+/// a / b for a b whose reciprocal is known, with the bits of a division wherever the quotient is a
+/// normal number. The product with the reciprocal is off by at most one unit in the last place, and
+/// the remainder a - near * b, which is computed exactly, corrects it (P. Markstein, "Computation
+/// of elementary functions on the IBM RISC System/6000 processor", 1990). REQUIRES: the magnitude
+/// of b is between 2^-30 and 2^30, and its significand is not the largest one.
 AICF_DEVICE float CorrectedQuotient(float a, float b, float reciprocal) {
   const float near = a * reciprocal;
   return fmaf(fmaf(near, -b, a), reciprocal, near);  // -near would be another product
 }
 
-/// a rounded to a whole number and clamped to [least, most], plus `wholes`, which is kWholes or, an
-/// even number more, with a zero point. All are whole numbers of at most 2^20 but `wholes`.
+/// `a` rounded to a whole number and clamped to [least, most], plus `wholes`. That is kWholes or,
+/// for codes with a zero point, an even number more. REQUIRES: least, most and zero are whole
+/// numbers of at most 2^20.
 template <class Code>
 AICF_DEVICE float WholeSum(float a, float least, float most, float zero, float wholes) {
   return Clamped<Code>(a, least, most, zero) + wholes;
 }
 
-/// The same of a / b. Here least, most and zero are what they would be times b: rounding a product
-/// with b moves none of them to another whole number, and what is clamped has an ordinary quotient.
+/// The same for a / b. Here least, most and zero are given times b, so that the dividend is
+/// clamped. Rounding these products with b changes none of the whole numbers that their quotients
+/// are rounded to, and a clamped dividend has a quotient that is neither NaN nor too large to be
+/// corrected.
 template <class Code>
 AICF_DEVICE float QuotientWholeSum(float a, float least, float most, float zero, float b,
                                    float reciprocal, float wholes) {
   return CorrectedQuotient(Clamped<Code>(a, least, most, zero), b, reciprocal) + wholes;
 }
 
-/// A code of i8 or u8 as the last byte of a word, whose other bytes are anything: how epilogues
-/// keep those that they store.
+/// A code of i8 or u8 in the last byte of a word whose other bytes may be anything. Epilogues keep
+/// the codes that they store in this form.
 template <class Code>
 struct ByteCode {
   u32 bits;
@@ -57,7 +63,8 @@ struct ByteCode {
   AICF_DEVICE operator Code() const { return static_cast<Code>(bits); }
 };
 
-/// The code in such a sum, `more` added.
+/// The code in the last byte of what WholeSum or QuotientWholeSum returns, plus `more`: the odd
+/// part of a zero point, which `wholes` leaves out because ties are rounded to even.
 template <class Code>
 AICF_DEVICE ByteCode<Code> CodeOf(float sum, u32 more) {
   ByteCode<Code> code;
@@ -65,8 +72,9 @@ AICF_DEVICE ByteCode<Code> CodeOf(float sum, u32 more) {
   return code;
 }
 
-/// A code of i8 or u8 as the last byte of WholeOf's number: how epilogues hold those that they
-/// load.
+/// A code of i8 or u8 as the bits of an f32: 2^23 plus the code for u8, 2^23 + 2^7 plus the code
+/// for i8. WholeOf makes a number of it with one subtraction. Epilogues hold the codes that they
+/// load in this form.
 template <class Code>
 struct WideCode {
   u32 whole;
@@ -88,7 +96,7 @@ AICF_DEVICE WideCode<Code> CodeInWord(u32 word, int j) {
   return {__byte_perm(shifted, 0x4b000000u, 0x7440u + static_cast<u32>(j))};
 }
 
-/// Four codes in a word.
+/// Four codes packed into a word, the first in its lowest byte.
 template <class Code>
 AICF_DEVICE u32 WordOf(const ByteCode<Code>* codes) {
   const u32 low = __byte_perm(codes[0].bits, codes[1].bits, 0x0040u);
@@ -96,8 +104,8 @@ AICF_DEVICE u32 WordOf(const ByteCode<Code>* codes) {
   return __byte_perm(low, high, 0x5410u);
 }
 
-/// The number of a code, less a whole number that is part of `wholes`: 2^23 for codes of u8, 2^23 +
-/// 2^7 for those of i8.
+/// The number that a code stands for, less a whole number such as a zero point. `wholes` is the sum
+/// of this whole number and of 2^23 for codes of u8, 2^23 + 2^7 for those of i8.
 template <class Code>
 AICF_DEVICE float WholeOf(WideCode<Code> code, float wholes) {
   return __uint_as_float(code.whole) - wholes;

@@ -1,14 +1,17 @@
 // The storage types of 8 bits and below that are converted, never computed with: float8, float4,
-// and integers of 4 and 2 bits in a byte each. Bit for bit what base/float8.h does, in integer
-// arithmetic, or by the chip's own instructions for the formats that it has.
+// and integers of 4 and 2 bits in a byte each. Conversions give the bits that those of
+// base/float8.h give. They are made of integer arithmetic, or of the chip's own instructions for
+// the formats that it has.
 #pragma once
 
 #include "common/ptx.cuh"
 
 namespace aicf {
 
-/// kExponent and kMantissa bits below a sign bit at kSign (0: none). kMax: code of the largest
-/// finite value; kOverflow: of what lies beyond it, without sign; kNan; kZeros: -0 exists.
+/// A format with `Exponent` and `Mantissa` bits below the sign bit, whose mask is kSign (0: no
+/// sign). kMax is the code of the largest finite value, kOverflow, without sign, that of values
+/// beyond it. kNan is what NaN is stored as; 0 means that no code stands for NaN. kZeros says
+/// whether there is a -0.
 template <int Exponent, int Mantissa, int Bias, int Max, int Overflow, int Nan, int Sign,
           bool Zeros>
 struct Float8 {
@@ -58,8 +61,8 @@ AICF_DEVICE float Float8ToF32ByBits(unsigned code) {
   return negative ? -value : value;
 }
 
-/// Units of the last place at exponent `at`, nearest with ties to even, of a float with exponent
-/// `e`.
+/// `significand` / 2^shift, rounded to the nearest whole number with ties to even. REQUIRES:
+/// significand is below 2^24 and shift at least 1.
 AICF_DEVICE unsigned RoundedUnits(unsigned significand, int shift) {
   if (shift > 25) return 0;
   const unsigned whole = significand >> shift, half = 1u << (shift - 1);
@@ -89,7 +92,8 @@ AICF_DEVICE unsigned char F32ToFloat8ByBits(float value) {
   if constexpr (F::kMantissa == 0) {
     code = code == 0 ? 0 : static_cast<unsigned>(at + F::kBias) + (code >= 2 ? 1u : 0u);
   } else if (code >= 1u << F::kMantissa) {
-    // A carry into the next exponent adds itself up.
+    // `code` includes the leading bit, which makes the exponent one larger than what is added here.
+    // If rounding carried into the next exponent, that is right as well.
     code += static_cast<unsigned>(at + F::kBias - 1) << F::kMantissa;
   }
   if (code > static_cast<unsigned>(F::kMax)) return static_cast<unsigned char>(overflow);
@@ -104,8 +108,9 @@ struct Float8Conversion {
 };
 
 #if defined(AICF_FLOAT8_INSTRUCTIONS)
-/// What lies beyond the largest value by more than rounding. The instructions give the largest
-/// value there, the formats have a code for it.
+/// The code, with the value's sign, of a value that lies beyond the largest finite one by more than
+/// rounding. The instructions would give the largest value there, but the formats have a code for
+/// it.
 AICF_DEVICE unsigned char Overflowed(float value, int code) {
   return static_cast<unsigned char>(code | (__float_as_uint(value) >> 24 & 0x80u));
 }
@@ -148,7 +153,7 @@ typedef SmallInteger<unsigned char, 4> u4;
 typedef SmallInteger<signed char, 2> i2;
 typedef SmallInteger<unsigned char, 2> u2;
 
-/// The low bits of v, extended.
+/// The low bits of v, sign-extended if T is signed and zero-extended otherwise.
 template <class T, int Bits>
 AICF_DEVICE T LowBits(T v) {
   const int low = v & ((1 << Bits) - 1);

@@ -1,8 +1,8 @@
-// Functions of f32 for expressions whose results all end in 16 bits (f16, bf16): within 2^-15 of
-// the value (0 where that is below 2^-126), which 16 bits hardly show: what is stored is within one
-// unit in its last place. Without branches and with few instructions, because the epilogue of a
-// product has few warps to hide their latency. compiler/codegen/cuda_source.cc says where they are
-// used (kShortResults).
+// Functions of f32 for expressions whose results are all stored in 16 bits (f16, bf16) or 8
+// (float8). They are within 2^-15 of the value (0 where that is below 2^-126), which 16 bits hardly
+// show: what is stored is within one unit in its last place. They have no branches and few
+// instructions, because the epilogue of a product has few warps to hide their latency.
+// compiler/codegen/cuda_source.cc decides where they are used (kShortResults).
 #pragma once
 
 #include "common/types.cuh"
@@ -19,12 +19,13 @@ AICF_DEVICE float WithSignOf(float value, float sign) {
 
 AICF_DEVICE float Exp16(float x) { return Exp2Approx(x * kLog2E); }
 
-/// 1/(1+e) with e = exp(-x). An e that overflows is infinite, and its reciprocal 0, which the value
-/// is within 2^-126.
+/// 1/(1+e) with e = exp(-x). If e overflows it is infinite and the result is 0, which is within
+/// 2^-126 of the value.
 AICF_DEVICE float Sigmoid16(float x) { return ReciprocalApprox(1.0f + Exp2Approx(x * -kLog2E)); }
 
-/// Near 0 x - x^3/3, because 1 - 2/(1+e) loses its digits there. Both sides are so short that the
-/// compiler chooses between their results instead of branching.
+/// 1 - 2/(1+e) with e = exp(2x), or x - x^3/3 near 0, where the first form loses its digits. Both
+/// forms are so short that the compiler computes both and chooses between the results instead of
+/// branching.
 AICF_DEVICE float Tanh16(float x) {
   const float e = Exp2Approx(x * (2 * kLog2E));
   const float large = fmaf(-2.0f, ReciprocalApprox(1.0f + e), 1.0f);
@@ -32,8 +33,8 @@ AICF_DEVICE float Tanh16(float x) {
   return fabsf(x) < 0.03125f ? small : large;
 }
 
-/// 1 - 2^q with a polynomial q of the magnitude; near 0, where that loses its digits, the first
-/// term of the series.
+/// 1 - 2^q, where q is a polynomial of the magnitude of x, with the sign of x. Near 0, where this
+/// form loses its digits, the first term of the series.
 AICF_DEVICE float Erf16(float x) {
   const float a = fabsf(x), c = a > 4.0f ? 4.0f : a;
   float q = 0.00022303854348137975f;

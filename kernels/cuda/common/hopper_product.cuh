@@ -5,19 +5,24 @@
 // the epilogue instead (common/hopper_helpers.cuh). With kSplit the blocks of a cluster share the k
 // of one tile, and each finishes a part of it from the sums of all (common/hopper_split.cuh).
 //
-// Follows what the includer defines, beside the instance's constants (common/hopper_stage.cuh):
-//   TileA, TileB   StageOperand of each operand, or derived from it
-//   kSteps         stages that all of k takes
-//   StageScales    what lies beside a stage: NoScales, or scales of its parts that a consumer adds
-//   Moments        NoMoments, or what consumers know of A's rows for the epilogue: sums of their
-//                  stages, or of moments of their parts
-//   Parts          NoParts, or what becomes of the results beside the epilogue's outputs
-//   TileWalk       the block's tiles: Valid(), Next(), HasNext(); kOne, whether there is one, and
-//                  kWhole, whether all of each are results; `batch`; FirstRow() and FirstColumn()
-//                  of the tensor cores, as elements of the output in its contiguous direction, and
-//                  as LineOf() counts in the other; LineOf(line), its index among the output's
-//                  lines, below 0 where there is none; MayHaveLines(line), false only if none
-//                  follows it
+// To be included after the following definitions, which the includer makes beside the instance's
+// constants (common/hopper_stage.cuh):
+//   TileA, TileB   StageOperand of each operand, or a type derived from it
+//   kSteps         number of stages that all of k takes
+//   StageScales    the scales that lie beside a stage, by which a consumer multiplies the stage's
+//                  sums as it adds them; or NoScales
+//   Moments        how consumers get the moments of A's rows for the epilogue, from sums of their
+//                  stages or from moments of parts of the rows; or NoMoments
+//   Parts          what becomes of the results beside the epilogue's outputs; or NoParts
+//   TileWalk       the walk over the block's tiles: Valid(), Next(), HasNext(). kOne says that no
+//                  block has more than one tile, kWhole that all that tiles compute are results.
+//                  `batch` is the tile's index in the output's third group. Hold() keeps the
+//                  compiler from computing the place later. FirstRow() and FirstColumn() are the
+//                  tile's first row and column of the tensor cores: the one that runs along the
+//                  output's contiguous direction counts elements there, the other one counts lines
+//                  as LineOf() takes them. LineOf(line) is the index of a line among the output's
+//                  lines, below 0 where there is none; MayHaveLines(line) is false only if there
+//                  are none from `line` on.
 #pragma once
 
 #include "common/hopper_split.cuh"
@@ -25,19 +30,19 @@
 namespace aicf {
 
 constexpr int kWarpgroup = 128;
-/// Memory of a warpgroup for its results: those of its warps, or what all blocks send of a part.
-constexpr int kResultLines = 64 / kProductHalves;  ///< of 64 rows, with room for all their sums
+/// Shared memory in which a warpgroup makes results of its sums, counted in sums: room for those
+/// that its four warps transpose or, with kSplit, for what all blocks send of one part.
+constexpr int kResultLines = 64 / kProductHalves;  ///< of 64 rows, each with room for all its sums
 constexpr int kStoreSums = kSplit > 1
                                ? kSplit*((kResultLines - 1) / kSplit + 1) * 64 * kProductHalves
                                : 4 * kWarpStoreSums;
 static_assert(kSplit * PartShares::kSenderSums <= kStoreSums, "room for all");
-constexpr int kSharedBytes = kPatternBytes + kStages * kStageBytes + kConsumers * kStoreSums * 4 +
-                             16 * kStages +
-                             (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0) +
-                             kStages * StageScales::kFloats * 4 +
-                             kConsumers * (Moments::kFloats + Parts::kFloats) * 4;
-/// The producer is a warpgroup in front of the consumers or, leaving more registers to the other
-/// blocks of its multiprocessor, a warp behind them.
+constexpr int kSharedBytes =
+    kPatternBytes + kStages * kStageBytes + kConsumers * kStoreSums * 4 + 16 * kStages +
+    (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0) + kStages * StageScales::kFloats * 4 +
+    kConsumers * (Moments::kFloats + Parts::kFloats) * 4;
+/// The producer is a warpgroup numbered before the consumers, or a single warp numbered after them,
+/// which leaves more registers to the other blocks of its multiprocessor.
 constexpr bool kThinProducer = kBlockX == kWarpgroup * kConsumers + 32;
 static_assert(kThinProducer || kBlockX == kWarpgroup * (kConsumers + 1), "producer and consumers");
 static_assert(kDynamicShared >= kSharedBytes, "the launch has the tile's shared memory");
@@ -51,7 +56,8 @@ static_assert(!Moments::kSeen || (kPromote == 0 && StageScales::kFloats == 0),
               "moments are of rows whose products are summed up as they are");
 static_assert(kPromote == 0 || kPromote == 1, "the sums of every stage are added, or none");
 
-/// Steps [first, end) of k: all of them, or this block's part, which differ by one step at most.
+/// The steps [first, end) of k that this block multiplies: all of them or, with kSplit, its share.
+/// Shares differ by one step at most.
 struct StepRange {
   index_t first = 0, end = kSteps;
 
@@ -63,9 +69,10 @@ struct StepRange {
   }
 };
 
-/// Shared memory: the stages, then the consumers' memory for results, then the barriers, then the
-/// scales, or the consumers' moments and parts. B comes first in a stage: it is whole swizzle
-/// patterns whatever the tile.
+/// The block's shared memory: the stages, then the consumers' memory for results, then the
+/// barriers, then the scales of stages, or the consumers' moments and parts. In a stage B lies
+/// before A, because it is whole swizzle patterns whatever the tile, so that A begins where one
+/// begins.
 struct SharedLayout {
   char* start;
   unsigned tiles, barriers;
@@ -96,7 +103,7 @@ struct SharedLayout {
   }
 
  private:
-  /// What follows the barriers.
+  /// What lies behind the barriers: the scales, or moments and parts.
   AICF_DEVICE float* Behind() const {
     constexpr int kBefore =
         16 * kStages + (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0);
@@ -105,7 +112,7 @@ struct SharedLayout {
   }
 };
 
-/// A place in the ring of stages: which one, and the parity of its phase.
+/// A place in the ring of stages: the stage, and the parity of the phase of its barriers.
 struct RingPlace {
   int stage = 0;
   unsigned parity = 0;
@@ -116,7 +123,7 @@ struct RingPlace {
       parity ^= 1;
     }
   }
-  /// Passes over a tile that another consumer multiplies.
+  /// Passes over the stages of a tile that another consumer multiplies.
   AICF_DEVICE void SkipTile() {
     constexpr int kStagesOn = static_cast<int>(kSteps % kStages);
     constexpr unsigned kTurns = static_cast<unsigned>(kSteps / kStages);
@@ -130,7 +137,8 @@ struct RingPlace {
 };
 
 AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
-  // Every warp that reads a stage frees it at every block that wrote into it.
+  // Every warp that reads a stage arrives at the stage's barrier Empty in every block that writes
+  // into it.
   constexpr int kReaders = (kPingPong ? 1 : kConsumers) * 4 * kSharing;
   for (int s = 0; s < kStages; ++s) {
     BarrierInit(shared.Full(s), 1 + 32 * StageScales::kWarps);
@@ -142,24 +150,24 @@ AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
   BarrierInitFence();
 }
 
-/// Whether the stages have room for all that a block multiplies: then none is ever freed, and the
-/// tensor cores are asked for all products one after the other, without a look at how far they are.
-/// In a product of some 12 steps, which takes a few microseconds altogether, each look costs as
-/// much as the products of a step do.
+/// Whether the stages have room for all that a block multiplies. Then no stage is ever freed, and
+/// the tensor cores are asked for all products one after the other, without a look at how far they
+/// are. In a product of some 12 steps, which takes a few microseconds altogether, each look costs
+/// as much as the products of a step do.
 constexpr bool kHoldsTile = TileWalk::kOne && (kSteps - 1) / kSplit + 1 <= kStages &&
                             kPromote == 0 && !Moments::kReadsStages;
 
 constexpr int kOperandA = 1, kOperandB = 2, kBothOperands = kOperandA | kOperandB;
-/// Whether B, which may be asked for before the wait (kAhead), has a thread of its own, which never
-/// waits for the kernel before this one. Otherwise one thread asks for as many stages of B as there
-/// are, then waits, then asks for A; that is as good where the stages hold all of B, and where the
-/// producer is a single warp.
+/// Whether there is a producer thread for B alone. B may be asked for before the wait for the
+/// kernel before this one (kAhead), and this thread never waits for that kernel. Otherwise one
+/// thread asks for as many stages of B as there are, then waits, then asks for A. That is as good
+/// where the stages hold all of B, and where the producer is a single warp.
 constexpr bool kTwoProducers =
     kAhead != 0 && !kThinProducer && StageScales::kWarps == 0 && !kHoldsTile;
 static_assert(kAhead == 0 || kSharing == 1, "the other blocks' barriers may not be there yet");
 
-/// Stages of the block's first tile whose part of B the producer's only thread asks for before the
-/// wait.
+/// Number of stages of the block's first tile whose part of B the producer's only thread asks for
+/// before the wait; 0 where it asks for none or is not the only one.
 AICF_DEVICE index_t StagesAhead(const StepRange& steps) {
   return kAhead != 0 && !kTwoProducers ? MinOf(steps.end - steps.first, index_t(kStages)) : 0;
 }
@@ -176,8 +184,8 @@ AICF_DEVICE void ProduceAhead(const Args& args, const SharedLayout& shared) {
   }
 }
 
-/// One thread of the producer: these operands' stages of all the block's tiles. A stage is expected
-/// by the thread that fetches B.
+/// The work of one thread of the producer: asks for these operands' parts of the stages, for all of
+/// the block's tiles. The thread that fetches B also announces the bytes of the whole stage.
 template <class Fetch, int kOperands>
 AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
   const StepRange steps;
@@ -209,11 +217,12 @@ AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
   }
 }
 
-/// Frees a stage for the producers that write into it.
+/// Frees a stage: tells the producers of all blocks that write into it.
 AICF_DEVICE void Release(const SharedLayout& shared, int stage) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   if constexpr (StageScales::kFloats > 0) {
-    // What warps have read with ordinary loads is overwritten by ordinary stores.
+    // The lanes have read scales with ordinary loads, and ordinary stores will overwrite them: all
+    // lanes must be done, and the arrival has to order memory, which BarrierArriveAt does not do.
     __syncwarp();
     if (lane == 0) BarrierArrive(shared.Empty(stage));
     return;
@@ -222,7 +231,7 @@ AICF_DEVICE void Release(const SharedLayout& shared, int stage) {
   if (lane < kSharing) BarrierArriveAt(shared.Empty(stage), kSplit > 1 ? RankInCluster() : lane);
 }
 
-/// Adds one stage's products; `row0` is the consumer's first row within the tile.
+/// Adds one stage's products to the sums; `row0` is the consumer's first row within the tile.
 AICF_DEVICE void MultiplyStage(const SharedLayout& shared, int stage, int row0, bool first,
                                Sums& sums) {
   const u64 a = TileA::Operand(shared.A(stage) + (kSwap ? 0 : row0 * kRowBytes));
@@ -245,8 +254,8 @@ AICF_DEVICE void MultiplyStage(const SharedLayout& shared, int stage, int row0, 
   ProductsCommit();
 }
 
-/// The sums of one tile. A stage is freed once the products after it are under way; `meanwhile`
-/// runs when all products are.
+/// Computes the sums of one tile. A stage is freed once the products after it are under way and its
+/// own are done. `started` and then `meanwhile` run when all products have been asked for.
 template <class Started, class Meanwhile>
 AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int row0, Sums& sums,
                               Moments& moments, Started&& started, Meanwhile&& meanwhile) {
@@ -257,8 +266,7 @@ AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int 
     const bool first = step == steps.first;
     BarrierWait(shared.Full(place.stage), place.parity);
     MultiplyStage(shared, place.stage, row0, first, sums);
-    if constexpr (Moments::kReadsStages)
-      moments.AddStage(shared.A(place.stage) + row0 * kRowBytes);
+    if constexpr (Moments::kReadsStages) moments.AddStage(shared.A(place.stage) + row0 * kRowBytes);
     if constexpr (kHoldsTile) continue;
     ProductsWait<1>();
     if (!first) Release(shared, last);
@@ -271,7 +279,8 @@ AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int 
   sums.Hold();
 }
 
-/// Adds the products of one stage and of the consumer's block `i` of 64 rows.
+/// Computes the products of one stage for the consumer's block `i` of 64 rows, in sums that start
+/// anew.
 AICF_DEVICE void MultiplyBlock(const SharedLayout& shared, int stage, int row0, int i,
                                sum_t (&sums)[kColumns / 2]) {
   const int rows = (row0 + i * 64) * kRowBytes;
@@ -290,8 +299,8 @@ AICF_DEVICE void MultiplyBlock(const SharedLayout& shared, int stage, int row0, 
 }
 
 /// Two consumers of a tile take turns in asking the tensor cores for products, so that one of them
-/// adds its sums while those of the other are multiplied. Three do not: two of them always have
-/// products waiting.
+/// adds its sums while the other's are multiplied. Three consumers take no turns: two of them
+/// always have products waiting.
 struct ConsumerTurns {
   static constexpr bool kTakesTurns = !kPingPong && kConsumers == 2;
   int consumer;
@@ -311,10 +320,10 @@ struct ConsumerTurns {
   }
 };
 
-/// The same where the tensor cores' own sums are too short for all of k, as they are for float8:
-/// those of every stage are added to sums in f32. The products of one consumer run while another
-/// one adds, and a part is one block of 64 rows, so that a thread has few sums twice. Where the
-/// stage has scales, parts are multiplied by them.
+/// MultiplyTile where the tensor cores' own sums have too few bits for all of k, as they have for
+/// float8: the sums of every stage are added to sums in f32. The products of one consumer run while
+/// another one adds. A stage is added in parts of one block of 64 rows, so that a thread has few
+/// sums twice. Where the stage has scales, parts are multiplied by them.
 template <class Started>
 AICF_DEVICE void MultiplyTileInParts(const SharedLayout& shared, RingPlace& place, int row0,
                                      ConsumerTurns& turns, bool last_tile, Sums& sums,
@@ -343,8 +352,8 @@ AICF_DEVICE void MultiplyTileInParts(const SharedLayout& shared, RingPlace& plac
   }
 }
 
-/// Puts the moments of a tile's rows where the consumer's epilogue finds them, when that of its tile
-/// before is over.
+/// Puts the moments of a tile's rows where the consumer's epilogue reads them, once the epilogue of
+/// its previous tile no longer does.
 AICF_DEVICE void FinishMoments(const SharedLayout& shared, int consumer, Moments& moments) {
   Moments::Meet(consumer);
   moments.Finish(shared.MomentsOf(consumer));
@@ -363,7 +372,8 @@ AICF_DEVICE void PrefetchNext(const Args& args, const TileWalk& walk, int row0,
   }
 }
 
-/// One consumer: its rows of every tile of the block, or every kConsumers-th tile.
+/// The work of one consumer: it multiplies and stores its rows of every tile of the block or, with
+/// kPingPong, every kConsumers-th tile.
 template <class ResultStore>
 AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consumer,
                          ResultStore& results) {
@@ -395,9 +405,10 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
         if (walk.HasNext()) NamedBarrierArrive(1 + turn, 2 * kWarpgroup);
       }
     };
-    // Moments that are not of the stages are made while the tensor cores have enough to do: while
-    // they multiply, or, where a consumer has to look after its stages, before the block's first
-    // ones are there.
+    // Moments that are made of the rows' parts should not hold up the tensor cores. They are
+    // finished while these multiply (kHoldsTile) or, where a consumer has to look after its stages
+    // meanwhile, before the block's first stages are there. Those of its later tiles are finished
+    // after the products.
     constexpr bool kOfParts = Moments::kSeen && !Moments::kReadsStages;
     constexpr bool kBefore = kOfParts && !kHoldsTile;
     if (kBefore && first_tile) FinishMoments(shared, consumer, moments);
@@ -414,7 +425,7 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
     results.Store(args, sums, walk, row0);
   }
 }
-/// Calls use(what stores the results of a consumer).
+/// Calls use(results) with the object that stores the results of a consumer.
 template <class Use>
 AICF_DEVICE void WithResults(const SharedLayout& shared, int consumer, const Use& use) {
   if constexpr (kSplit > 1) {
@@ -430,7 +441,7 @@ AICF_DEVICE void WithResults(const SharedLayout& shared, int consumer, const Use
 AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consumer) {
   WithResults(shared, consumer, [&](auto& results) { Consume(args, shared, consumer, results); });
 }
-/// The producer's warps, when all stages are asked for.
+/// What the producer's warps do when all stages have been asked for: their part of the epilogue.
 AICF_DEVICE void Help(const Args& args, const SharedLayout& shared) {
   WithResults(shared, 0, [&](auto& results) {
     const TileWalk walk;
@@ -442,15 +453,17 @@ AICF_DEVICE void Help(const Args& args, const SharedLayout& shared) {
   });
 }
 
-/// Registers of a thread of the producer and of a consumer; together what the block starts with.
+/// Registers of a thread of the producer and of a consumer once RegistersDown and RegistersUp have
+/// moved some from one to the other. All threads together have what the block starts with.
 constexpr int kProducerRegisters = kConsumers != 2 ? 32 : StageScales::kWarps > 0 ? 40 : 24;
 constexpr int kConsumerRegisters = kConsumers != 2 ? 160 : StageScales::kWarps > 0 ? 232 : 240;
 
-/// The kernel. Fetch asks the copy engine for stages: it is made of the arguments, a tile and its
-/// first step, A(to, barrier) and B(to, barrier) are for one step, Next() goes to the next; kBytes
-/// are what both bring. fetch_scales(args, shared) is the part of the producer's last
-/// StageScales::kWarps warps. Every thread that touches memory waits for the kernel before this one
-/// itself, as late as it can: what comes before the wait costs no time.
+/// The body of the kernel. Fetch asks the copy engine for stages. It is made of the arguments, a
+/// tile and its first step; A(to, barrier) and B(to, barrier) ask for the parts of one step, Next()
+/// goes to the next step, and kBytes are what both bring. fetch_scales(args, shared) is what the
+/// producer's last StageScales::kWarps warps do. Every thread that touches memory which kernels
+/// write waits for the kernel before this one by itself, as late as it can: what comes before the
+/// wait costs no time.
 #define AICF_KERNEL_WAITS
 template <class Fetch, class FetchScales>
 AICF_DEVICE void RunProduct(const Args& args, const FetchScales& fetch_scales) {
@@ -461,7 +474,8 @@ AICF_DEVICE void RunProduct(const Args& args, const FetchScales& fetch_scales) {
     InitBarriers(shared);
     ProduceAhead<Fetch>(args, shared);
   }
-  // Blocks that share k meet only when they have sums to exchange.
+  // Blocks that share k only arrive here. They wait for each other when they have sums to exchange
+  // (SplitStore::Store).
   if constexpr (kSharing > 1) {
     ClusterArrive();
     ClusterWait();
@@ -491,7 +505,8 @@ AICF_DEVICE void RunProduct(const Args& args, const FetchScales& fetch_scales) {
     if constexpr (kMovesRegisters) RegistersUp<kConsumerRegisters>();
     Consume(args, shared, kThinProducer ? warpgroup : warpgroup - 1);
   }
-  // A block's shared memory outlives what others of the cluster send to it.
+  // A block must not end while other blocks of the cluster may still write to its shared memory or
+  // arrive at its barriers.
   if constexpr (kSharing > 1) LeaveCluster();
 }
 /// The same for stages without scales.

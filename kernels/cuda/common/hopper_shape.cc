@@ -11,8 +11,8 @@ namespace {
 using abi::MathMode;
 using abi::Parameters;
 
-// Extents that the tensor cores' columns come in; those of integers are multiples of 16 from there
-// on.
+// Numbers of columns that a tile of the tensor cores may have. Above 32, instructions for integers
+// take multiples of 16 only, so operands of 8 bits have no 56.
 bool IsHopperColumns(int64_t n, bool takes_sevens, int64_t element) {
   constexpr int64_t kColumns[] = {8, 16, 32, 64, 96, 128, 160, 192, 256};
   constexpr int64_t kSevens[] = {112, 224, 56};
@@ -23,8 +23,8 @@ bool IsHopperColumns(int64_t n, bool takes_sevens, int64_t element) {
 
 bool IsHopperFloat8(DType d) { return d == DType::kF8E4M3FN || d == DType::kF8E5M2; }
 
-// Sums that a thread has at most. Those that are added in parts are the most that was free of
-// spills in loops.
+// The most sums that a thread may have. Where stages are added in parts (HopperPromotion), it is
+// the most for which the compiled loops were free of spills.
 int64_t MostSums(int64_t consumers, bool in_parts) {
   if (consumers == 3) return in_parts ? 128 : 96;
   return in_parts ? 192 : 160;
@@ -61,7 +61,8 @@ std::string RefuseHopperTile(const Parameters& c, DType operands, bool takes_sev
   if (rows % (64 * shares) != 0) return StrCat(rows, " rows are no whole parts of 64");
   const bool in_parts = c["promote"] != 0;
   if (in_parts && !IsHopperFloat8(operands)) return "sums of float8 alone are added in parts";
-  // Beside all sums there are those of one part, 64 rows of a consumer.
+  // A thread has all its sums and, with promotion, those of the part that is being added as well:
+  // 64 rows of a consumer.
   const int64_t sums = (rows / shares / 64 + (in_parts ? 1 : 0)) * (columns / 2);
   const int64_t most = MostSums(consumers, in_parts);
   return sums <= most ? "" : StrCat(sums, " sums of a thread are above ", most);

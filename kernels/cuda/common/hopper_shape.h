@@ -1,5 +1,5 @@
-/// What the products on Hopper's own instructions share about legality: operands and tiles, as
-/// common/hopper_stage.cuh has them.
+/// What is legal for all products on Hopper's own instructions: the operands and tiles that
+/// common/hopper_stage.cuh takes.
 #pragma once
 
 #include <string>
@@ -15,27 +15,28 @@ namespace aicf::cuda {
 std::string RefuseHopperTypes(const abi::Problem& problem);
 
 /// Empty, or why tensor cores do not take the tile of tile_m, tile_n, tile_k, consumers, swap,
-/// ping_pong and promote for operands of this dtype. Columns in sevens (56, but not of operands of
-/// 8 bits, 112 and 224) are for results that turn: the output is contiguous along the tensor cores'
-/// rows.
+/// ping_pong and promote for operands of this dtype. `takes_sevens` allows multiples of seven
+/// columns, too: 112, 224 and, but for operands of 8 bits, 56. They are for outputs that are
+/// contiguous along the tensor cores' rows, whose results are transposed on their way.
 std::string RefuseHopperTile(const abi::Parameters& parameters, DType operands, bool takes_sevens);
 
-/// Float8: 1 where the sums of every stage, of 128 elements of k, should be added in f32, for a
-/// block with so many steps of k; 0: the tensor cores add up all of it themselves, in sums of which
-/// they keep some 14 bits. Up to 8192 terms that costs less than the rounding of a single operand
-/// does. With scales of blocks always 1.
+/// Whether a block with `steps` steps of k should add the sums of every stage, of 128 elements of
+/// k, in f32 (1), or the tensor cores should add up all of k by themselves (0). They keep some 14
+/// bits of sums of float8, which for up to 8192 terms costs less than the rounding of a single
+/// operand does: 1 for float8 with more terms. With scales of blocks always 1.
 int64_t HopperPromotion(const abi::Problem& problem, int64_t steps);
 
-/// Results of a thread's store: `usual`, or more where all results are single bytes, of which the
-/// width of another operand's elements would make tiny stores.
+/// Results that a thread stores at once: `usual`, or at least 8 where all results are single bytes.
+/// The usual number follows from the widest operand, which would make tiny stores of bytes.
 int64_t HopperVector(const abi::Problem& problem, int64_t usual);
 
-/// Bytes of one stage: both operands' tiles, in whole swizzle patterns.
+/// Bytes of one stage: the tiles of both operands, rounded up to whole swizzle patterns.
 int64_t HopperStageBytes(const abi::Parameters& parameters, int64_t element_bytes);
 
-/// Bytes of one consumer for its results: what its warps turn or, where `split` blocks of a cluster
-/// share k, what each of them sends of 64 rows and columns, and barriers. Blocks share out the
-/// lines of results, each of which is made of the sums of all `halves`.
+/// Bytes of shared memory in which one consumer makes results of its sums. It has room for what its
+/// warps transpose or, where `split` blocks of a cluster share k, for what each of them sends of 64
+/// rows and columns, and for barriers. Blocks share out the lines of results, each of which is made
+/// of the sums of all `halves`.
 int64_t HopperStoreBytes(int64_t split, int64_t halves = 1);
 
 }  // namespace aicf::cuda

@@ -14,14 +14,14 @@ namespace aicf {
 
 /// A part of a warpgroup's sums (64 rows, kStageColumns columns) as lines of the output, shared out
 /// in the order of the blocks. Block `rank` finishes the lines [First(rank), First(rank + 1)). With
-/// two halves a line has the sums of the first for all its results, then those of the second.
+/// two halves a line has the sums of the first half for all its results, then those of the second.
 struct PartShares {
-  static constexpr int kRows = 64 / kRowHalves;  ///< of results
+  static constexpr int kRows = 64 / kRowHalves;  ///< rows of results in a part
   static constexpr int kLines = kColumnsInner ? kRows : kPartColumns;
   static constexpr int kInner = kColumnsInner ? kPartColumns : kRows;  ///< results of a line
   static constexpr int kLineSums = kProductHalves * kInner;
-  static constexpr int kMostLines = (kLines - 1) / kSplit + 1;  ///< that a block finishes
-  static constexpr int kSenderSums = kMostLines * kLineSums;    ///< room for what one sends
+  static constexpr int kMostLines = (kLines - 1) / kSplit + 1;  ///< most lines of a block
+  static constexpr int kSenderSums = kMostLines * kLineSums;    ///< room for what one block sends
   static_assert((kLineSums & (kLineSums - 1)) == 0, "the pattern needs a power of two");
 
   static AICF_DEVICE int RankOf(int line) { return line * kSplit / kLines; }
@@ -30,9 +30,10 @@ struct PartShares {
   static AICF_DEVICE int BytesFor(int rank) {
     return (First(rank + 1) - First(rank)) * kLineSums * 4 * kSplit;
   }
-  /// Place of a sum in its sender's room; `line` counts from the block's first, `inner` the sums of
-  /// a line. The pattern moves
-  /// whole groups of four, and keeps what a warp sends and loads off each other's banks.
+  /// Index of a sum within the room of the block that sent it. `line` counts from the first line
+  /// that the receiving block finishes, `inner` counts the sums of a line. The pattern permutes
+  /// whole groups of four sums, so that neither what a warp sends nor what it loads meets in one
+  /// bank.
   static AICF_DEVICE int Place(int line, int inner) {
     const int far = inner / 32 % 2 * 4;
     const int pattern =
@@ -46,11 +47,11 @@ struct ShareRun {
   static constexpr int kLineRuns = PartShares::kInner / kRun;
   static constexpr int kThreads = 128 * kStoreHalves;
   static constexpr int kCount = (PartShares::kMostLines * kLineRuns - 1) / kThreads + 1;
-  static constexpr bool kOneInner = 128 % kLineRuns == 0;  ///< of all runs of a thread
+  static constexpr bool kOneInner = 128 % kLineRuns == 0;  ///< a thread's runs share `inner`
   static constexpr bool kAllValid =
       PartShares::kLines % kSplit == 0 && PartShares::kMostLines * kLineRuns % kThreads == 0;
 
-  int line, lines;   ///< among those that this block finishes, and their number
+  int line, lines;   ///< index among the lines that this block finishes, and their number
   int outer, inner;  ///< within the part
 
   AICF_DEVICE explicit ShareRun(int i) {
@@ -64,7 +65,7 @@ struct ShareRun {
   AICF_DEVICE bool Valid() const { return line < lines; }
 };
 
-/// The results of a warpgroup whose sums are those of a part of k.
+/// Stores the results of a warpgroup whose sums are those of this block's part of k alone.
 struct SplitStore {
   typedef RunStore<ShareRun, Sums::kParts> Runs;
   static constexpr int kUnrolledParts = Runs::kUnrolledParts;
@@ -79,8 +80,8 @@ struct SplitStore {
   AICF_DEVICE SplitStore(sum_t* group_memory, unsigned group_barriers, const float* group_moments)
       : memory(group_memory), barriers(group_barriers), moments(group_moments) {}
 
-  /// One thread, for each warpgroup of its block. The other blocks may send once a cluster's
-  /// barrier has followed.
+  /// Called by one thread for each warpgroup of its block. The other blocks may send once a barrier
+  /// of the cluster has followed.
   static AICF_DEVICE void Init(unsigned barriers) {
     BarrierInit(barriers, 1);
     BarrierInit(barriers + 8, 4 * kSplit);
@@ -90,7 +91,7 @@ struct SplitStore {
   AICF_DEVICE void Ask(const Args& args, const TileWalk& tile, int row0) {
     runs.Ask(args, [&](int part) { return PartPlace(part, tile, row0, 0); });
   }
-  /// Blocks that share k have few tiles.
+  /// Asks for nothing, because blocks that share k have few tiles.
   AICF_DEVICE void Prefetch(const Args&, const TileWalk&, int) const {}
   AICF_DEVICE void Store(const Args& args, const Sums& sums, const TileWalk& tile, int row0) {
     if constexpr (Moments::kSeen) MeetHelpers();
@@ -104,12 +105,14 @@ struct SplitStore {
       if (!last && threadIdx.x % 128 == 0)
         BarrierArriveExpect(barriers, PartShares::BytesFor(RankInCluster()));
       StorePart(args, part, tile, row0);
-      // Whoever waits for it is still there; after the last part nobody may be.
+      // A block that waits for this is still running. After the last part no block waits, and
+      // others may have ended.
       if (!last) TellLoaded();
     }
   }
 
-  /// What the producer's warps do meanwhile, for the only part of the only tile.
+  /// What the producer's warps do meanwhile: their half of the results of the only part of the only
+  /// tile.
   AICF_DEVICE void Help(const Args& args, const TileWalk& tile) {
     if constexpr (Moments::kSeen) MeetHelpers();
     BarrierWait(barriers, 0);
@@ -134,8 +137,8 @@ struct SplitStore {
     else
       SendColumns(sums, lane, warp);
   }
-  /// Pairs as the tensor cores left them: moving sums between lanes first, for fewer and longer
-  /// pieces, makes the compiler wait for every step's products.
+  /// Sends pairs of sums as the tensor cores left them. Moving sums between lanes first, to send
+  /// fewer and longer pieces, makes the compiler wait for every step's products.
   AICF_DEVICE void SendRows(const PartSums& sums, int lane, int warp) const {
 #pragma unroll
     for (int below = 0; below < 2; ++below) {
@@ -199,8 +202,9 @@ struct SplitStore {
       }
     }
   }
-  /// Lets all blocks send the next part. The results made of what was loaded have been stored, so
-  /// the loads are over: no memory has to be ordered, which would wait for those stores.
+  /// Tells all blocks that they may send the next part. The results of this one have been stored,
+  /// so that the loads of its sums are over. The arrival therefore need not order memory, for which
+  /// it would have to wait until those stores are done.
   AICF_DEVICE void TellLoaded() const {
     __syncwarp();
     const int lane = static_cast<int>(threadIdx.x) % 32;

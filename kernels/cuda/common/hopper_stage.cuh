@@ -1,7 +1,7 @@
-// One stage of a Hopper product in shared memory: a tile of A (kTileM lines' worth) and a tile of B
-// (kTileN) over kTileK of k, as the copy engine writes them and the tensor cores read them. The
-// instance defines kTileM, kTileN, kTileK, kStages, kConsumers, kSwap, kPingPong and kSplit: see
-// gemm/hopper.cuh.
+// One stage of a Hopper product in shared memory: a tile of A (kTileM rows of m) and a tile of B
+// (kTileN columns of n) over kTileK of k, as the copy engine writes them and the tensor cores read
+// them. The instance defines kTileM, kTileN, kTileK, kStages, kConsumers, kSwap, kPingPong and
+// kSplit: see gemm/hopper.cuh.
 #pragma once
 
 #include "common/enums.cuh"
@@ -26,15 +26,16 @@ static_assert(kSame<raw_t, sum_t>, "sums are f32, those of integers i32");
 constexpr int kSharing = kClusterX / kSplit;  ///< blocks that fetch for each other
 static_assert(kSharing * kSplit == kClusterX, "the cluster is whole");
 static_assert(kSplit == 1 || kSharing == 1, "blocks share operands or k");
-/// The block's rank in its cluster: with kSplit its part of k.
+/// The block's rank in its cluster. With kSplit it is also the number of its part of k.
 AICF_DEVICE int RankInCluster() { return static_cast<int>(blockIdx.x) % kClusterX; }
 
-/// A tile starts at a multiple of the widest swizzle's pattern.
+/// Size of the pattern of the widest swizzle. Tiles start at a multiple of it.
 constexpr int kPatternBytes = 1024;
-/// Elements of the widest line.
+/// Elements of a line of 128 bytes, the widest one.
 constexpr int kLine = 128 / static_cast<int>(sizeof(tile_t));
 
-// The tensor cores' rows are m, or n where kSwap: then few m are no waste.
+// The tensor cores' rows run along m or, with kSwap, along n. A tile has at least 64 of these rows
+// but may have as few as 8 columns, so with kSwap a product with few m wastes little.
 constexpr int kRows = kSwap ? kTileN : kTileM;
 constexpr int kColumns = kSwap ? kTileM : kTileN;
 constexpr int kConsumerRows = kPingPong ? kRows : kRows / kConsumers;
@@ -42,15 +43,17 @@ constexpr int kBlocksOfRows = kConsumerRows / 64;
 static_assert(kConsumerRows % 64 == 0, "a warpgroup multiplies 64 rows at a time");
 static_assert(kPingPong || kConsumerRows * kConsumers == kRows, "consumers share the rows evenly");
 
-/// Bytes that one m or n takes of a stage, whichever way the lines run.
+/// Bytes of a stage that one row of A (one m) or one column of B (one n) takes, whichever way the
+/// lines run.
 constexpr int kRowBytes = kTileK * static_cast<int>(sizeof(tile_t));
 static_assert(kRowBytes == 128 || kRowBytes == 64 || kRowBytes == 32, "k is one line");
 constexpr int kStageSteps = kRowBytes / 32;  ///< products along k
 constexpr int kStageBytes =
     ((kTileM + kTileN) * kRowBytes + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
 
-/// Adds a step's products to a warpgroup's sums of 64 rows: x has the tensor cores' rows, y their
-/// columns, and lines of an operand run across k where its flag is 1.
+/// Adds the products of one step to a warpgroup's sums of 64 rows. x names the operand that has the
+/// tensor cores' rows, y the one that has their columns (OperandAt). kAcrossX and kAcrossY are 1
+/// where the lines of that operand run across k.
 template <int kAcrossX, int kAcrossY, int N = kColumns>
 AICF_DEVICE void AddProducts(sum_t (&sums)[N / 2], u64 x, u64 y, int add) {
   typedef typename Either<kSwap, In1::S, In0::S>::T X;
@@ -61,27 +64,30 @@ AICF_DEVICE void AddProducts(sum_t (&sums)[N / 2], u64 x, u64 y, int add) {
     Products<N>::template Add<kAcrossX, kAcrossY>(tile_t{}, sums, x, y, add);
 }
 
-/// One operand's part of a stage. Lines run along k, kRowBytes each, or, across k, along m or n:
-/// then the tile is panels of 64 of m or n, kTileK lines of 128 bytes each.
+/// One operand's part of a stage. Its lines run along k and have kRowBytes each, or they run across
+/// k, along m or n. Across k the tile is made of panels of 64 m or n, each with kTileK lines of 128
+/// bytes.
 template <bool kAlongK_>
 struct StageOperand {
   static constexpr bool kAlongK = kAlongK_;
   static constexpr int kLineBytes = kAlongK ? kRowBytes : 128;
   static_assert(kAlongK || sizeof(tile_t) == 2, "only 16-bit operands may lie across k");
-  /// B of a product of two halves (kProductHalves): so many columns of a tile are of the first
-  /// half, as many after them of the second, and so on, so that a thread that has the sum of a
-  /// column has that of the other half's as well.
+  /// Columns of a run in B of a product of two halves (kProductHalves). In a tile runs of the first
+  /// half alternate with runs of the second, so that a thread that has the sum of a column has that
+  /// of the other half's column as well.
   static constexpr int kHalfRun = kAlongK ? 8 : kLine;
 
   /// Bytes from one step of products along k to the next.
   static constexpr int kStepBytes = kAlongK ? 32 : kTileK / kStageSteps * kLineBytes;
-  /// The tile, or its part from a multiple of 64 rows or of one block of lines on.
+  /// Names the tile for AddProducts, or its part that begins at a multiple of 64 rows or of a block
+  /// of lines.
   static AICF_DEVICE u64 Operand(unsigned tile) {
     return OperandAt<kLineBytes>(tile, kAlongK ? 16 : kTileK * kLineBytes, 8 * kLineBytes);
   }
 };
 
-/// Where no scales lie beside a stage (those that do: gemm/block_scales.cuh).
+/// StageScales of a product without scales of blocks. Those that lie beside a stage are in
+/// gemm/block_scales.cuh.
 struct NoScales {
   static constexpr int kFloats = 0, kWarps = 0;
 
@@ -90,7 +96,8 @@ struct NoScales {
   AICF_DEVICE float Of(int) const { return 1; }
 };
 
-/// Where the epilogue sees no moments of A's rows (where it does: gemm/row_moments.cuh).
+/// Moments of a product whose epilogue does not see the moments of A's rows. Where it does:
+/// gemm/row_moments.cuh and gemm/part_moments.cuh.
 struct NoMoments {
   static constexpr bool kSeen = false, kReadsStages = false;
   static constexpr int kRaws = 0, kFloats = 0;
@@ -104,7 +111,8 @@ struct NoMoments {
   AICF_DEVICE void Store(const Args&, const Walk&, int, const float*) const {}
 };
 
-/// Where no moments of parts of the results are stored (where they are: gemm/store_parts.cuh).
+/// Parts of a product that does not store the moments of parts of its results. Where it does:
+/// gemm/store_parts.cuh.
 struct NoParts {
   static constexpr bool kStored = false;
   static constexpr int kFloats = 0;

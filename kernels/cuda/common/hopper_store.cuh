@@ -1,10 +1,10 @@
-// The sums of a Hopper product to the epilogue. A warp turns 16 rows of its sums,
-// a few columns at a time, in 4 KB of shared memory of its own, so that every thread gets
-// neighbours along the output's contiguous direction whichever way the tensor cores' rows run. The
-// expression appears once in the code, however many sums a thread has, but where a block has one
-// tile of few runs. Its operands are asked for before they are needed: common/hopper_runs.cuh.
-// Blocks that share the k of a tile do the same with the sums of all of them:
-// common/hopper_split.cuh.
+// Hands the sums of a Hopper product to the epilogue. A warp transposes 16 rows of its sums, a few
+// columns at a time, in 4 KB of shared memory of its own, so that every thread gets neighbours
+// along the output's contiguous direction whichever way the tensor cores' rows run. The epilogue's
+// expression appears once in the code, however many sums a thread has, except where a block has one
+// tile of few runs. The operands of the expression are asked for before they are needed:
+// common/hopper_runs.cuh. Blocks that share the k of a tile do the same with the sums of all of
+// them: common/hopper_split.cuh.
 #pragma once
 
 #include "common/hopper_runs.cuh"
@@ -14,12 +14,12 @@ namespace aicf {
 /// Run i of the results of one part that this thread stores: a place within the part.
 struct WarpRun {
   static constexpr int kLineRuns = kStoreInner / kRun;
-  static constexpr int kLanes = MinOf(32, kLineRuns);  // of one line, at a time
-  static constexpr int kLines = 32 / kLanes;           // at a time
-  static constexpr int kTurns = kLineRuns / kLanes;    // along a line
+  static constexpr int kLanes = MinOf(32, kLineRuns);  // lanes that store runs of the same line
+  static constexpr int kLines = 32 / kLanes;           // lines that the warp stores at a time
+  static constexpr int kTurns = kLineRuns / kLanes;    // turns that these lanes take along a line
   static constexpr int kAll = ((kStoreOuter - 1) / kLines + 1) * kTurns;
-  static constexpr int kCount = (kAll - 1) / kStoreHalves + 1;  ///< of a thread
-  static constexpr bool kOneInner = kTurns == 1;                ///< of all runs of a thread
+  static constexpr int kCount = (kAll - 1) / kStoreHalves + 1;  ///< runs of a thread
+  static constexpr bool kOneInner = kTurns == 1;                ///< a thread's runs share `inner`
   static constexpr bool kAllValid = kStoreOuter % kLines == 0 && kAll % kStoreHalves == 0;
   static constexpr bool kPairLines = kColumnsInner && kStoreInner == 32 && kLanes == 4;
 
@@ -35,9 +35,10 @@ struct WarpRun {
   AICF_DEVICE bool Valid() const { return outer < kStoreOuter; }
 };
 
-/// The moments of the rows (of m) of a run's results behind its sums, where the epilogue sees them:
-/// of one row, or, where the output is contiguous along m, of several. `row` is the first of the
-/// tensor cores' rows that the run counts from, within the part's 64.
+/// Where the epilogue sees moments, puts those of the rows (of m) of a run's results into `raw`
+/// behind the run's sums. A run has results of one row or, where the output is contiguous along m,
+/// of several. `row` is the row within the part's 64 rows of the tensor cores from which the run
+/// counts.
 template <class Run>
 AICF_DEVICE void LoadMoments(const float* moments, int part, int row, const Run& run,
                              raw_t (&raw)[kRaws * kRun]) {
@@ -61,7 +62,8 @@ constexpr bool kIsFar = !OfLine::kEmpty && static_cast<i64>(kOutputCount0) * kOu
                                                    kOutputCount2 * OfLine::kWidest >
                                                (i64{24} << 20);
 
-/// The results of a warpgroup whose sums are those of all of k: every warp turns its own.
+/// Stores the results of a warpgroup whose sums are those of all of k. Every warp transposes its
+/// own sums.
 struct WarpStore {
   typedef RunStore<WarpRun, Sums::kParts> Runs;
   static constexpr int kUnrolledParts = Runs::kUnrolledParts;
@@ -79,14 +81,14 @@ struct WarpStore {
     memory = group_memory + warp * kWarpStoreSums;
     row = warp * kStageRows;
   }
-  /// Asks for the operands of a tile's first parts, before its sums are there. Those of the next
-  /// tile are not asked for in Store: values that a loop carries over make it wait for them.
+  /// Asks for the operands of a tile's first parts, before its sums are there. Store does not ask
+  /// for those of the next tile, because a loop that carries such values over waits for them.
   AICF_DEVICE void Ask(const Args& args, const TileWalk& tile, int row0) {
     runs.Ask(args, [&](int part) { return PartPlace(part, tile, row0, row); });
   }
-  /// Asks for the sectors of the operands of a later tile where they come from memory, so that Ask
-  /// finds them in the L2 cache: what a multiprocessor's warps can ask for at a time does not keep
-  /// memory busy.
+  /// Asks for the sectors of a later tile's operands where these come from memory, so that Ask
+  /// finds them in the L2 cache. The loads that a multiprocessor's warps can have under way at a
+  /// time are too few to keep memory busy.
   AICF_DEVICE void Prefetch(const Args& args, const TileWalk& tile, int row0) const {
     typedef Epilogue::OfLine<kRun> OfLine;
     if constexpr (kIsFar<OfLine>) {
@@ -115,7 +117,7 @@ struct WarpStore {
       StoreHalfOf(args, part, tile, row0);
     }
   }
-  /// What a warp of the producer does meanwhile; it has asked for its operands before.
+  /// What a warp of the producer does meanwhile. It has asked for its operands before (Ask).
   AICF_DEVICE void Help(const Args& args, const TileWalk& tile) {
 #pragma unroll(kUnrolledParts)
     for (int part = 0; part < Sums::kParts; ++part) {
@@ -125,7 +127,8 @@ struct WarpStore {
   }
 
  private:
-  /// The thread's half of a part, when it is in the warp's memory.
+  /// Stores the thread's half of a part, all of it without helpers, when the part is in the warp's
+  /// memory.
   AICF_DEVICE void StoreHalfOf(const Args& args, int part, const TileWalk& tile, int row0) {
     MeetHelper();
     runs.StorePart(

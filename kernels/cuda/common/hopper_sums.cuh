@@ -1,8 +1,8 @@
-// The sums of a Hopper product in a warpgroup's registers, part by part, and in the shared memory
-// in which a warp turns those of a part.
+// How the sums of a Hopper product lie in a warpgroup's registers, part by part, and in the shared
+// memory in which a warp transposes those of a part.
 //
-// Of a product of two halves (kProductHalves) a part has the sums of both halves for half as many
-// results, and they lie side by side in a line of the memory: first those of the line's results in
+// In a product of two halves (kProductHalves) a part has half as many results, each made of one sum
+// of each half. Both lie in the same line of the memory: first the sums of the line's results in
 // the first half, then those in the second.
 #pragma once
 
@@ -24,14 +24,16 @@ constexpr int kSumsOfThread = kBlocksOfRows * kColumns / 2;
 /// Whether the output is contiguous along the tensor cores' columns.
 constexpr bool kColumnsInner = kSwap == kRowsInner;
 static_assert(!kColumnsInner || kStageColumns != 56, "a line of results is a power of two");
-/// Sums of n, of which a result takes kProductHalves, along the tensor cores' rows and columns.
+/// Sums that a result takes along the tensor cores' rows and along their columns: kProductHalves in
+/// the direction of n, 1 in the other one.
 constexpr int kRowHalves = kSwap ? kProductHalves : 1, kColumnHalves = kSwap ? 1 : kProductHalves;
-/// Results of a part, and of a line of it.
+/// Results that a warp has of a part: along the tensor cores' rows and columns, and along and
+/// across the output's lines.
 constexpr int kPartRows = kStageRows / kRowHalves;
 constexpr int kPartColumns = kStageColumns / kColumnHalves;
 constexpr int kStoreInner = kColumnsInner ? kPartColumns : kPartRows;
 constexpr int kStoreOuter = kColumnsInner ? kPartRows : kPartColumns;
-constexpr int kStoreLine = kProductHalves * kStoreInner;  ///< sums
+constexpr int kStoreLine = kProductHalves * kStoreInner;  ///< sums of a line
 static_assert(kPartColumns % 8 == 0, "halves are whole groups of columns");
 static_assert(kRowHalves == 1 || TileB::kHalfRun == 8, "a warp's rows are of both halves");
 static_assert(kColumnHalves == 1 || kColumns % (2 * TileB::kHalfRun) == 0, "whole pairs of runs");
@@ -58,8 +60,8 @@ struct Sums {
       for (int j = 0; j < kColumns / 2; ++j) HoldSum(d[i][j]);
     }
   }
-  /// Adds a part of block i, multiplied by its scales where it has some, and has added it before
-  /// what follows in the code.
+  /// Adds a part's sums to those of block i, multiplied by their scales where there are some. What
+  /// follows in the code cannot be moved in front of the additions (HoldSum).
   template <class Scales>
   AICF_DEVICE void Add(int i, sum_t (&part)[kColumns / 2], const Scales& scales) {
 #pragma unroll
@@ -72,19 +74,21 @@ struct Sums {
       HoldSum(d[i][j]);
     }
   }
-  /// Calls put(the thread's sums of that part), a PartSums: no register has an index that is known
-  /// only at run time.
+  /// Calls put(sums) with a PartSums, the thread's sums of that part. The part is found by
+  /// comparing, because a register cannot have an index that is known only at run time.
   template <class Put>
   AICF_DEVICE void WithPart(int part, const Put& put) const;
 };
 
-/// The thread's sums of one part, kStageColumns / 2 of those of its 64 rows: in groups of eight
-/// columns, each a pair of neighbours in a row and a pair eight rows below.
+/// The thread's sums of one part: kStageColumns / 2 of those that it has of 64 rows. They come in
+/// one group for every eight columns, each a pair of neighbours in a row and then a pair eight rows
+/// below.
 struct PartSums {
   const sum_t* first;  ///< of the part or, with halves along the columns, of the 64 rows
-  int part;            ///< along the columns
+  int part;            ///< number of the part along the columns
 
-  /// With halves along the columns the first half's groups come first.
+  /// The upper (below = 0) or lower pair of a group. With halves along the columns the groups of
+  /// the first half are counted first.
   AICF_DEVICE const sum_t* Pair(int group, int below) const {
     constexpr int kGroups = kPartColumns / 8, kRunGroups = TileB::kHalfRun / 8;
     if constexpr (kColumnHalves > 1) {
@@ -107,11 +111,12 @@ AICF_DEVICE void Sums::WithPart(int part, const Put& put) const {
   }
 }
 
-/// Where the first of such a pair of the thread belongs among the part's results.
+/// Where the first sum of a pair (PartSums::Pair) belongs among the part's results, and which half
+/// it is of.
 struct PairPlace {
   int row, column, half;
 
-  /// `warp` counts 16 rows of sums each.
+  /// `warp` is the number of a warp of the warpgroup, which has 16 rows of sums.
   AICF_DEVICE PairPlace(int warp, int lane, int group, int below) {
     constexpr int kGroups = kPartColumns / 8;
     row = warp * kPartRows + lane / 4 + (kRowHalves > 1 ? 0 : below * 8);
@@ -120,8 +125,9 @@ struct PairPlace {
   }
 };
 
-/// Place of a sum in the warp's memory; `inner` counts the sums of a line. The pattern moves whole
-/// groups of four, and keeps both the fragments' stores and the runs' loads off each other's banks.
+/// Index of a sum in the warp's memory; `inner` counts the sums of a line. The pattern permutes
+/// whole groups of four sums, so that neither the stores of fragments nor the loads of runs meet in
+/// one bank.
 AICF_DEVICE int StorePlace(int outer, int inner) {
   const int pattern =
       kColumnsInner ? outer % 4 * 8 + (outer / 4 + inner / 32) % 2 * 4 : outer / 2 % 4 * 4;

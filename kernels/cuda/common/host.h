@@ -1,8 +1,8 @@
 /// Host functions of the CUDA kernels: what the rows of the registry are made from.
 ///
-/// A host class (kernels/cuda/<family>/hosts.h) names one algorithm and says what is legal; being
-/// in its family's CudaHosts, at the end of that header, makes it a row of the registry, of the
-/// tests and of the choice. It derives from CudaHostBase, hides what is different there, and has
+/// A host class (kernels/cuda/<family>/hosts.h) names one algorithm and says what is legal for it.
+/// Listed in its family's CudaHosts, at the end of that header, it is a row of the registry, of the
+/// tests and of the choice. It derives from CudaHostBase, redefines what is different, and has
 ///   kKey, kSource                      key and device file
 ///   kParameters                        names and ranges of its parameters, an array
 ///   Refusal(problem, device)           empty, or why the algorithm cannot run the problem at all
@@ -14,8 +14,9 @@
 ///   kPacks, Packed, Pack, Unpack       see abi::KernelInfo::packed; the last three only where
 ///   kPacks
 ///   kReadsAhead, ReadsAhead            see abi::KernelInfo::reads_ahead
-/// What is worth choosing of that, and its predicted cost, is CandidatesFor<Host> in the family's
-/// choose.cc (kernels/cuda/common/choice.h), which the runtime does not link.
+/// Which of the legal variants are worth choosing, and their predicted cost, is said by
+/// CandidatesFor<Host> in the family's choose.cc (kernels/cuda/common/choice.h), which the runtime
+/// does not link.
 #pragma once
 
 #include <array>
@@ -38,15 +39,15 @@ std::string RefuseWithoutWarpgroups(const abi::DeviceSpec& device);
 /// it has.
 std::string RefuseLaunchOn(const abi::DeviceSpec& device, const abi::LaunchConfig& launch);
 
-/// True when the input and the output in its place occupy the same elements in the same order and
-/// all other outputs are other buffers' business: the condition for reading an element just before
-/// it is overwritten.
+/// True when the input and the output that may take its place (abi::OutputInPlaceOf) have elements
+/// of one size at the same places of the buffer, in the same order: the condition for reading an
+/// element just before it is overwritten. All other outputs lie in other buffers.
 bool SameElements(const abi::Problem& problem, int input);
 
 abi::LaunchConfig Launch1d(int64_t grid, int64_t block);
 
-/// Ranges of parameters that many kernels have. A grid is one-dimensional and at most 2^31 - 1; a
-/// vector is a power of two of elements.
+/// Ranges of parameters that many kernels have. A grid is one-dimensional and has at most 2^31 - 1
+/// blocks; a vector has a power of two of elements.
 inline constexpr int64_t kMaxBlocks = (int64_t{1} << 31) - 1;
 inline constexpr int64_t kMaxThreads = 1024;
 inline constexpr int64_t kMaxVector = 16;
@@ -61,15 +62,17 @@ inline constexpr abi::ParameterRange kUnrollRange = {"unroll", 1, 8, 1};
 std::string RefuseOddPower(const abi::Parameters& parameters, std::string_view name);
 /// "takes NAME in multiples of `unit`, here is N", or empty.
 std::string RefuseParts(const abi::Parameters& parameters, std::string_view name, int64_t unit);
-/// A kernel that walks in strides of its whole grid has room for one stride above the last of its
-/// 32-bit indices (NeedsWideIndex): blocks x threads x elements at most this.
+/// The most elements (blocks x threads x elements of a thread) that a kernel may take in one stride
+/// of its whole grid. 32-bit indices have room for one such stride above the last index
+/// (NeedsWideIndex).
 inline constexpr int64_t kMaxGridStride = int64_t{1} << 28;
 std::string RefuseStride(int64_t blocks, int64_t elements_per_block);
 
 struct CudaHostBase {
   static constexpr bool kPacks = false;
   static constexpr bool kReadsAhead = false;
-  /// Of products, whose second operand is the weights.
+  /// See abi::KernelInfo::reads_ahead. This one is for products, whose second operand is the
+  /// weights.
   static bool ReadsAhead(const abi::Problem&, size_t input) { return input == 1; }
   static constexpr bool kNormalizesRows = false;    ///< takes abi::NormalizesRows problems
   static constexpr bool kTakesBlockScales = false;  ///< takes abi::HasBlockScales problems
@@ -83,7 +86,8 @@ struct CudaHostBase {
   static std::vector<abi::TensorMap> TensorMaps(const abi::Problem&, const abi::Parameters&) {
     return {};
   }
-  /// An epilogue operand is read at a point before that point is written, and nowhere else.
+  /// An operand of the epilogue may be overwritten in place: it is read at a point before that
+  /// point is written, and nowhere else.
   static bool InPlace(const abi::Problem& p, int input) {
     return input >= p.core_inputs && SameElements(p, input);
   }
@@ -96,7 +100,8 @@ abi::DerivedVariant Derive(const abi::Problem& p, const abi::Parameters& paramet
           Host::TensorMaps(p, parameters)};
 }
 
-/// Why the host takes no problem of a special kind; empty for all others.
+/// Empty, or why the host does not take the problem: problems of special kinds are taken only by
+/// hosts that say so.
 template <class Host>
 std::string RefuseSpecial(const abi::Problem& p) {
   if (!Host::kNormalizesRows && abi::NormalizesRows(p)) return abi::RefuseRowNorm(p);
@@ -114,7 +119,7 @@ abi::KernelInfo RowOf(abi::Family family) {
   row.backend = abi::Backend::kCuda;
   row.deterministic = true;
   row.source = Host::kSource;
-  row.waits_first = true;  // the source writer begins every instance with the wait
+  row.waits_first = true;  // the source writer or the device source adds the wait
   if constexpr (Host::kReadsAhead) row.reads_ahead = &Host::ReadsAhead;
   row.parameters = Host::kParameters;
   row.supports = [](const abi::Problem& p, const abi::DeviceSpec& d) {
@@ -138,7 +143,8 @@ abi::KernelInfo RowOf(abi::Family family) {
   return row;
 }
 
-/// The host classes of a family. hosts.h of each family specialises CudaHosts with its `List`.
+/// The host classes of a family. The family's hosts.h specialises CudaHosts, whose `List` is a
+/// HostList.
 template <class... Hosts>
 struct HostList {};
 template <abi::Family F>

@@ -3,7 +3,8 @@
 
 namespace aicf {
 
-/// The index counted from the start, negative ones from the end; -1 when it is out of range.
+/// `index` as counted from the start; a negative one is counted from the end. -1 when it is out of
+/// range.
 AICF_DEVICE i64 WrappedIndex(i64 index, i64 extent) {
   if (index < 0) index += extent;
   return index < extent && index >= 0 ? index : -1;
@@ -15,7 +16,7 @@ AICF_DEVICE i64 IndexAt(const void* base, index_t offset) {
   return static_cast<i64>(Widen(static_cast<const typename X::S*>(base)[offset]));
 }
 
-/// Elements of the axes [kFirst, kLast) of X together.
+/// Number of elements of X along the axes [kFirst, kLast).
 template <class X, int kFirst, int kLast>
 AICF_DEVICE constexpr i64 CountOf() {
   i64 count = 1;
@@ -23,8 +24,8 @@ AICF_DEVICE constexpr i64 CountOf() {
   return count;
 }
 
-/// Offset of row-major position `i` of the axes [kFirst, kLast) of Shape, in an operand X whose
-/// axis `d + kShift` follows axis d; axis kSkip of Shape moves nothing.
+/// Offset in operand X of the row-major position `i` among the axes [kFirst, kLast) of Shape. Axis
+/// d of Shape is axis d + kShift of X. Axis kSkip of Shape is no part of the position.
 template <class Shape, class X, int kFirst, int kLast, int kShift = 0, int kSkip = -1>
 AICF_DEVICE index_t OffsetOf(index_t i) {
   index_t offset = 0;

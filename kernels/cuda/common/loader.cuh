@@ -19,10 +19,10 @@ AICF_DEVICE T ToTile(S v) {
 /// columns (kStaticRows: operand A) or along the rows (operand B); the other one is fixed for the
 /// block.
 ///
-/// Source names elements: Static MakeStatic(i) for a row of A or a column of B, Dynamic
-/// MakeDynamic(k), and At(static, dynamic, &valid), an address that is read only when valid. V
-/// elements along the columns (kAlongCols) or rows are neighbours in memory, aligned, and all valid
-/// or none.
+/// Source says where elements are: MakeStatic(i) prepares row i of A or column i of B (a Static),
+/// MakeDynamic(k) an index along k (a Dynamic), and At(static, dynamic, &valid) gives the element's
+/// address, which is read only when valid. V elements that follow each other along the columns
+/// (kAlongCols) or along the rows are neighbours in memory, aligned, and all valid or none.
 template <class Source, class T, int kThreads, int kRows, int kCols, int kPitch, bool kStaticRows,
           bool kAlongCols, int V>
 struct TileLoader {

@@ -30,14 +30,15 @@ std::vector<abi::Candidate> PointCandidates(const abi::Problem& p, double cost_u
   return {CandidateOf<Host>(p, {{"threads", kMapThreads}, {"blocks", blocks}}, cost_us)};
 }
 
-/// The same for a kernel whose cost is MapUs with the host's own share.
+/// The same for a host with a kFlopsShare: the cost is MapUs with that share.
 template <class Host>
 std::vector<abi::Candidate> PointChoice(const abi::Problem& p, const abi::DeviceSpec& d) {
   return PointCandidates<Host>(p, MapUs(p, d, Host::kFlopsShare));
 }
 
-/// `vector` results per thread, of which the kernel takes `taken` in one piece. What is left
-/// without work costs nothing that shows.
+/// `vector` results per thread. The kernel computes `taken` of them in one piece, either all or a
+/// single one, and the grid has a thread for every piece. Threads that are left without work cost
+/// nothing that shows.
 template <class Host>
 std::vector<abi::Candidate> VectorCandidates(const abi::Problem& p, int64_t vector, int64_t taken,
                                              double cost_us) {

@@ -1,5 +1,5 @@
-/// Hosts of kernels in which a thread computes one or a few neighbouring results, in strides of the
-/// whole grid.
+/// Hosts of kernels in which a thread computes one result, or a few neighbouring ones, and goes on
+/// in strides of the whole grid.
 #pragma once
 
 #include "kernels/cuda/common/host.h"

@@ -1,4 +1,4 @@
-// What warps with different roles meet at: memory barriers that count arrivals and bytes
+// Synchronisation of warps with different roles: memory barriers that count arrivals and bytes
 // (mbarrier), numbered barriers of some of a block's threads, and a warpgroup's share of the
 // registers. One thin function per instruction of sm_90a; addresses are those of SharedAddress.
 #pragma once
@@ -20,8 +20,8 @@ AICF_DEVICE void BarrierInitFence() {
 AICF_DEVICE void BarrierArrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-/// Arrives once the copies that the thread has started so far (CopyAsync) have landed; one of the
-/// arrivals that the barrier was initialised with.
+/// Arrives once the copies that the thread has started so far (CopyAsync) have landed. This counts
+/// as one of the arrivals that the barrier was initialised with.
 AICF_DEVICE void BarrierArriveAfterCopies(unsigned barrier) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
 }
@@ -30,8 +30,9 @@ AICF_DEVICE void BarrierArriveExpect(unsigned barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
-/// Arrives at the barrier that block `rank` of the cluster has at the same address. Orders no
-/// memory: for telling that what the tensor cores have read may be overwritten.
+/// Arrives at the barrier that block `rank` of the cluster has at the same address. This orders no
+/// memory, so it is only for telling that what has been read, by the tensor cores for example, may
+/// be overwritten.
 AICF_DEVICE void BarrierArriveAt(unsigned barrier, int rank) {
   asm volatile(
       "{\n"
@@ -42,8 +43,8 @@ AICF_DEVICE void BarrierArriveAt(unsigned barrier, int rank) {
       "r"(rank)
       : "memory");
 }
-/// Whether the phase of this parity (0 for the first phase) has ended; may wait for a while. Phases
-/// more than one ahead of the barrier's own cannot be told apart.
+/// Whether the phase of this parity (0 for the first phase) has ended; may wait for a while. The
+/// parity tells apart no more than the barrier's current phase and the one before it.
 AICF_DEVICE bool BarrierTest(unsigned barrier, unsigned parity) {
   unsigned ended;
   asm volatile(
@@ -62,12 +63,12 @@ AICF_DEVICE void BarrierWait(unsigned barrier, unsigned parity) {
   }
 }
 
-/// Numbered barrier (1 to 15) that `threads` threads meet at, whole warps of them: those that wait
+/// A numbered barrier (1 to 15) at which `threads` threads meet, in whole warps: those that wait
 /// and those that only arrive.
 AICF_DEVICE void NamedBarrierWait(int number, int threads) {
   asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");
 }
-/// The same for warps whose threads may have come apart.
+/// The same for warps whose threads may have diverged.
 AICF_DEVICE void NamedBarrierMeet(int number, int threads) {
   asm volatile("barrier.cta.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
 }
@@ -75,8 +76,9 @@ AICF_DEVICE void NamedBarrierArrive(int number, int threads) {
   asm volatile("barrier.cta.arrive.aligned %0, %1;" ::"r"(number), "r"(threads) : "memory");
 }
 
-/// Registers per thread from here on, a multiple of 8; every warp of a warpgroup must come by.
-/// Gives some back, or waits until others have.
+/// Sets the number of registers per thread from here on, a multiple of 8. Every warp of a warpgroup
+/// must execute it. RegistersDown gives registers back, RegistersUp waits until other warps have
+/// given back enough.
 template <int kCount>
 AICF_DEVICE void RegistersDown() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCount));

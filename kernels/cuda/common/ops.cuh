@@ -1,8 +1,8 @@
-// The expression operators of kernels/abi/expr_ops.def. Compiled without contraction and without
-// fast math, so every + - * / sqrt rounds once; functions whose library version strays more than 2
-// ULP in f32 are evaluated in f64 and rounded. Where nothing shows the last digits of an f32
-// (kShortResults), those of functions16.cuh and of single precision take their place, which are
-// several times as fast.
+// The expression operators of kernels/abi/expr_ops.def. They are compiled without contraction and
+// without fast math, so every + - * / sqrt rounds once. Functions whose library version strays more
+// than 2 ULP in f32 are evaluated in f64 and rounded. Where nothing shows the last digits of an f32
+// (kShortResults), the functions of functions16.cuh and of single precision take the place of
+// these; they are several times as fast.
 #pragma once
 
 #include "common/functions16.cuh"
@@ -138,10 +138,10 @@ AICF_DEVICE T OpPow(T base, T exponent) {
   }
   return static_cast<T>(result);
 }
-/// a / b for a constant b whose reciprocal is known (CorrectedQuotient), for a caller that rounds
-/// the quotient to a whole number of at most 18 bits and saturates: such a number is the one that
-/// the quotient itself gives. Very small quotients round to 0 and very large ones saturate,
-/// whatever their last digits.
+/// a / b for a constant b whose reciprocal is known (CorrectedQuotient). REQUIRES: the caller
+/// rounds the quotient to a whole number of at most 18 bits and saturates. The number is then the
+/// one that a / b itself gives: quotients that are too small or too large for the correction to be
+/// exact round to 0 or saturate, whatever their last digits.
 AICF_DEVICE float QuotientToRound(float a, float b, float reciprocal) {
   constexpr float kLarge = 0x1p60f;
   const float near = a * reciprocal;
@@ -165,7 +165,8 @@ AICF_DEVICE T OpMax(T a, T b) {
   return a > b ? a : b;
 }
 
-/// min(max(v, -448), 448), the numbers of f8e4m3fn: a store in it need not ask again what is beyond.
+/// min(max(v, -448), 448), the range of f8e4m3fn. The compiler is told of it, so that a store in
+/// this type does not look for larger values again.
 AICF_DEVICE float ClampToE4M3(float v) {
   const float held = OpMin(OpMax(v, -448.0f), 448.0f);
 #if defined(__CUDACC__)
@@ -263,8 +264,8 @@ AICF_DEVICE bool OpIsInf(double a) { return fabs(a) == FromBits64(0x7ff000000000
   }                                                              \
   AICF_DEVICE double Name(double a) { return function(a); }
 
-/// e^x = (1 + p) * scale * rest, p = e^r - 1 with r in [-ln2/2, ln2/2], the reduction in two fused
-/// steps.
+/// The parts of e^x = (1 + p) * scale * rest, where p = e^r - 1 with r in [-ln2/2, ln2/2], and
+/// scale * rest is a power of two. x is reduced to r in two fused steps.
 struct ExpParts {
   float p, scale, rest;
 };
@@ -293,7 +294,8 @@ AICF_DEVICE float ExpF32(float x) {
   return x != x ? x : y;
 }
 
-/// 1/(1+e) or e/(1+e) with e = exp(-|x|) <= 1, both carried with what their rounding lost.
+/// 1/(1+e) for x from 0 on, otherwise e/(1+e), with e = exp(-|x|) <= 1. Both e and 1+e are carried
+/// along with what their rounding lost.
 AICF_DEVICE float SigmoidOf(float x) {
   const ExpParts parts = SplitExp(-fabsf(x));
   const float one = 1.0f + parts.p;
@@ -362,7 +364,8 @@ AICF_DEVICE To SaturatedInteger(From v) {
   if constexpr (kSame<From, float> && sizeof(To) <= 4) return TowardsZero(v, To());
   if (v != v) return 0;
   const double whole = trunc(static_cast<double>(v));
-  // 2^bits and -2^(bits-1) are exact in f64; the limits themselves may not be.
+  // `past` is the first whole number beyond the highest one: 2^bits or 2^(bits-1). It and the
+  // lowest one are exact in f64; the highest one may not be.
   const double past = kIsSigned<To> ? -static_cast<double>(LimitsOf<To>::kLowest)
                                     : 2.0 * static_cast<double>(u64(1) << (kBits<To> - 1));
   if (whole >= past) return LimitsOf<To>::kHighest;

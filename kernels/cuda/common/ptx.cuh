@@ -1,7 +1,8 @@
-// Instructions that CUDA C++ has no plain spelling for, one thin function each. Everything else in
-// kernels/cuda is portable C++, so a test can replace this file and run the kernels on a CPU; only
-// gemm/hopper.cuh and attention/hopper.cuh need more of the chip (rounded_pair.cuh, mbarrier.cuh,
-// shared_words.cuh, tma.cuh, wgmma.cuh) and run nowhere else.
+// Instructions that CUDA C++ has no plain spelling for, one thin function each. Nearly everything
+// else in kernels/cuda is portable C++, so a test can replace this file and inbox.cuh and run the
+// kernels on a CPU. Only gemm/hopper.cuh, conv/hopper.cuh and attention/hopper.cuh need more of the
+// chip (rounded_pair.cuh, mbarrier.cuh, shared_words.cuh, cluster.cuh, tma.cuh, wgmma.cuh) and run
+// nowhere else.
 #pragma once
 
 #define AICF_DEVICE __device__ __forceinline__
@@ -34,11 +35,12 @@ AICF_DEVICE float MinOrNan(float a, float b) {
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(a), "f"(b));
   return m;
 }
-/// The same; the other number where one is NaN.
+/// The same, but where one of them is NaN it is the other number.
 AICF_DEVICE float MaxOrOther(float a, float b) { return fmaxf(a, b); }
 AICF_DEVICE float MinOrOther(float a, float b) { return fminf(a, b); }
-/// a as an integer of at most 32 bits of the type of the last argument: towards zero, or to the
-/// nearest with ties to even; the nearest end of its range beyond that, 0 for NaN.
+/// `a` converted to an integer of at most 32 bits, whose type is that of the last argument: rounded
+/// towards zero, or to the nearest with ties to even. Beyond the type's range it is the nearest end
+/// of the range, and 0 for NaN.
 #define AICF_FLOAT_TO_INTEGER(T, type)                          \
   AICF_DEVICE T TowardsZero(float a, T) {                       \
     int whole;                                                  \
@@ -81,13 +83,13 @@ AICF_DEVICE float E5M2ToF32(unsigned char code) {
   return F16ToF32(static_cast<unsigned short>(pair));
 }
 #endif
-/// 2^x within 2 ULP, 0 where that is no normal number.
+/// 2^x within 2 ULP; 0 where the result would be too small for a normal number.
 AICF_DEVICE float Exp2Approx(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
-/// 1/x within 1 ULP, 0 where that is no normal number.
+/// 1/x within 1 ULP; 0 where the result would be too small for a normal number.
 AICF_DEVICE float ReciprocalApprox(float x) {
   float y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -100,26 +102,28 @@ AICF_DEVICE unsigned F32ToTf32(float f) {
   return t;
 }
 
-/// (a & mask) ^ bits in one instruction, which the compiler makes two of where both are constants.
+/// (a & mask) ^ bits in one instruction. Of the plain expression the compiler makes two where mask
+/// and bits are constants.
 AICF_DEVICE unsigned MaskXor(unsigned a, unsigned mask, unsigned bits) {
   unsigned d;
   asm("lop3.b32 %0, %1, %2, %3, 0x6a;" : "=r"(d) : "r"(a), "r"(mask), "r"(bits));
   return d;
 }
 
-/// Keeps the compiler from computing an index after this point.
+/// Makes the compiler compute `index` before this point instead of later.
 AICF_DEVICE void HoldIndex(int& index) { asm volatile("" : "+r"(index)); }
 AICF_DEVICE void HoldIndex(long long& index) { asm volatile("" : "+l"(index)); }
 
 /// Waits until the kernels that this one depends on have finished and what they wrote can be seen.
-/// At once where the launch was no programmatic one: then they have finished already.
+/// If the launch was not programmatic they have finished already, and this returns at once.
 AICF_DEVICE void WaitForPredecessors() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
-/// Lets the next kernel start where its launch is programmatic, once every block of this one has
-/// come here. It still waits for the end of this kernel before it touches memory.
+/// Lets the next kernel start, if its launch is programmatic, once every block of this one has come
+/// here. That kernel still waits for the end of this one (WaitForPredecessors) before it touches
+/// memory that kernels write.
 AICF_DEVICE void LetSuccessorsStart() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -162,7 +166,7 @@ AICF_DEVICE void CopyWait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
-/// What block `rank` of the cluster holds where this block has *own in shared memory.
+/// The word that block `rank` of the cluster has in its shared memory where this block has *own.
 AICF_DEVICE unsigned LoadClusterWord(const void* own, int rank) {
   unsigned address, value;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(SharedAddress(own)), "r"(rank));
@@ -170,17 +174,17 @@ AICF_DEVICE unsigned LoadClusterWord(const void* own, int rank) {
   return value;
 }
 
-/// Writes to the shared memory of block `rank` of the cluster, where this block has *own; seen
-/// after the cluster's next barrier.
+/// Writes to the shared memory of block `rank` of the cluster, to the place where this block has
+/// *own. The value can be seen after the cluster's next barrier.
 AICF_DEVICE void StoreClusterWord(void* own, unsigned value, int rank) {
   unsigned address;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(SharedAddress(own)), "r"(rank));
   asm volatile("st.shared::cluster.b32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
 }
 
-/// The two halves of a cluster's barrier that orders no memory but, after BarrierInitFence, the
-/// initialisation of barriers: says that the thread has come by, and waits until all of the
-/// cluster's have. Those that need not wait only arrive.
+/// The two halves of a barrier of the cluster: ClusterArrive says that the thread has come by,
+/// ClusterWait waits until all threads of the cluster have. The barrier orders no memory except,
+/// after BarrierInitFence, the initialisation of barriers. Threads that need not wait only arrive.
 AICF_DEVICE void ClusterArrive() { asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory"); }
 AICF_DEVICE void ClusterWait() { asm volatile("barrier.cluster.wait;" ::: "memory"); }
 
@@ -190,8 +194,9 @@ AICF_DEVICE void ClusterBarrier() {
   asm volatile("barrier.cluster.arrive.release;" ::: "memory");
   asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
 }
-/// The same for what each block wrote to its own shared memory and others read after it
-/// (LoadClusterWord). It orders no global memory, and so waits for no stores.
+/// The same, but orders only what each block wrote to its own shared memory before the barrier and
+/// others read after it (LoadClusterWord). It orders no global memory, and so waits for no stores
+/// to it.
 AICF_DEVICE void ClusterSharedBarrier() {
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1208  // PTX 8.7
   asm volatile("fence.release.sync_restrict::shared::cta.cluster;" ::: "memory");
@@ -202,8 +207,8 @@ AICF_DEVICE void ClusterSharedBarrier() {
   ClusterBarrier();
 #endif
 }
-/// The last thing a block does whose shared memory others of the cluster read or write: waits until
-/// all have come here, each with what it read in registers.
+/// The last thing that a block does if other blocks of the cluster read or write its shared memory.
+/// It waits until all blocks have come here, each of them with what it read in registers.
 AICF_DEVICE void LeaveCluster() {
   ClusterArrive();
   ClusterWait();

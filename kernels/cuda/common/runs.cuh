@@ -6,14 +6,15 @@
 namespace aicf {
 
 /// The V elements of operand X from `inner` on (a multiple of V) along its first group, as they lie
-/// in memory: asked for by Load, and waited for only by To. X: S, kRun, kSame, at(inner, outer...)
-/// in elements.
+/// in memory. Load asks for them, and only To waits for them. X says how the operand is accessed: S
+/// is its storage type, kRun and kSame what RunOf and SameOf (common/space.h) give, and at(inner,
+/// outer...) an offset in elements.
 template <class X, int V>
 struct HeldRun {
   typedef typename X::S S;
   static constexpr bool kOne = X::kSame >= V;  ///< all V are the same element
   static constexpr int N = kOne ? 1 : PieceOf<S>(V, X::kRun);
-  /// Two 16-bit elements or four bytes to a word, or they would take a register each.
+  /// Two elements of 16 bits or four of 8 share a word; each would take a register otherwise.
   static constexpr bool kBytes = kSame<S, i8> || kSame<S, u8>;
   static constexpr bool kShort = kSame<S, f16> || kSame<S, bf16> || kBytes;
   static constexpr int kInWord = 4 / static_cast<int>(sizeof(S));  ///< elements, if they are short
@@ -32,12 +33,12 @@ struct HeldRun {
           *reinterpret_cast<const Pack<Held, N / kWord>*>(p + X::at(inner + j, outer...));
     }
   }
-  /// Asks for the sector of the first, to be loaded from the L2 cache later.
+  /// Asks for the sector of the first element, to be loaded from the L2 cache later.
   template <class... Outer>
   static AICF_DEVICE void Prefetch(const void* base, index_t inner, Outer... outer) {
     PrefetchSector(static_cast<const S*>(base) + X::at(inner, outer...));
   }
-  /// Codes for an expression that may want their numbers.
+  /// Elements of 8 bits as WideCode, for an expression that may want their numbers.
   AICF_DEVICE void To(WideCode<S> (&dst)[V]) const {
 #pragma unroll
     for (int j = 0; j < V; ++j) {
@@ -52,7 +53,7 @@ struct HeldRun {
   template <class T>
   AICF_DEVICE void To(T (&dst)[V]) const {
     if constexpr (kOne) {
-      const T value = Widen(packs[0].v[0]);  // N is 1: no word
+      const T value = Widen(packs[0].v[0]);  // N is 1, so nothing is packed into words
 #pragma unroll
       for (int j = 0; j < V; ++j) dst[j] = value;
     } else {
@@ -70,7 +71,7 @@ struct HeldRun {
   }
 };
 
-/// Loads them at once.
+/// Load and To in one: loads the V elements and waits for them.
 template <class X, int V, class T, class... Outer>
 AICF_DEVICE void LoadRun(const void* base, T (&dst)[V], index_t inner, Outer... outer) {
   HeldRun<X, V> run;

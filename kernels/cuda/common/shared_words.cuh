@@ -1,5 +1,5 @@
-// What threads themselves write to a tile that is the copy engine's and the tensor cores'. One thin
-// function per instruction of sm_90a; addresses are those of SharedAddress.
+// Accesses of ordinary threads to shared memory that the copy engine and the tensor cores use, too.
+// One thin function per instruction of sm_90a; addresses are those of SharedAddress.
 #pragma once
 
 #include "common/ptx.cuh"

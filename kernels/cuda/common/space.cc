@@ -41,7 +41,7 @@ Dims Others(const Dims& axes, int rank) {
   return others;
 }
 
-// RowsInner walks the same axes.
+// Axes of the output that are the rows of a product. RowsInner looks at the same ones.
 Dims RowAxes(const Problem& p) {
   const int rank = p.outputs[0].shape.rank();
   if (p.family == Family::kGemm) return {rank - 2};
@@ -118,7 +118,8 @@ int64_t RunWithin(const Walk& walk) {
   return PowerOfTwoDivisor(walk.extents.back(), kMaxRun);
 }
 
-// Largest r such that every start of a run is a multiple of min(r, elements of 16 bytes).
+// Largest r up to `run` such that every start of a run is a multiple of min(r, elements of 16
+// bytes).
 int64_t Aligned(const View& view, const Space& space, int64_t run) {
   const int64_t piece = std::max<int64_t>(1, 16 / DTypeBytes(view.dtype));
   int64_t aligned = std::min(PowerOfTwoDivisor(view.offset, kMaxRun), piece);
@@ -242,7 +243,7 @@ int VectorOf(const std::vector<const View*>& views, const Space& space) {
   int64_t widest = 1;
   for (const View* v : views) widest = std::max(widest, DTypeBytes(v->dtype));
   int vector = static_cast<int>(16 / widest);
-  // Half of the operands (at least) should move in whole vectors, the first output among them.
+  // At least half of the operands should move in whole vectors.
   while (vector > 1) {
     int whole = 0;
     for (const View* v : views) {

@@ -21,14 +21,15 @@ struct Space {
   int64_t Count(size_t group) const;  ///< 1 for a group without axes or beyond the last
 };
 
-/// Domain of the core operands (reduce, normalize, topk, scan; otherwise empty); of outputs and
-/// extras.
+/// The index spaces of a problem: `domain` is that of the core operands (reduce, normalize, topk,
+/// scan; otherwise empty), `output` that of the outputs and of the operands of the epilogue.
 ///   elementwise, copy, pool, gather, resize, families without an epilogue: output {all axes} of
 ///               the first output
 ///   reduce:     domain {reduced, kept} (columns: {kept, reduced}); output {kept}
-///   normalize:  domain and output {axes, others}; lines: {line, lines}, a line being the innermost
-///               of the axes and, around them, of the others, and lines the remaining others and
-///               then the remaining axes
+///   normalize:  domain and output {axes, others}; lines: {line, lines}. A line has
+///               those of the normalised axes that are innermost in memory and the others that
+///               lie directly around them; `lines` has the remaining others, then the remaining
+///               normalised axes
 ///   topk, scan: domain and output {axis, others}
 ///   gemm:       output {n, m, batch} or, where m is the contiguous axis, {m, n, batch}
 ///   blockgemm:  output {n, all other axes} or, where those are contiguous, the reverse
@@ -44,12 +45,12 @@ Spaces SpacesOf(std::string_view key, const abi::Problem& problem);
 /// gemm, blockgemm, conv: whether groups[0] of the output runs over rows (m, positions) instead of
 /// columns.
 bool RowsInner(const abi::Problem& problem);
-/// gemm, blockgemm, conv: groups[1] of the output; gemm: groups[2].
+/// OuterAxesOf is groups[1] of the output (gemm, blockgemm, conv), BatchAxesOf is groups[2] (gemm).
 Dims OuterAxesOf(const abi::Problem& problem);
 Dims BatchAxesOf(const abi::Problem& problem);
 
-/// An operand along one group, neighbouring axes merged where one stride walks both, outermost
-/// first.
+/// How an operand is walked along one group: extents and strides, outermost first. Neighbouring
+/// axes are merged where one stride walks both.
 struct Walk {
   Dims extents;
   Dims strides;
@@ -60,12 +61,12 @@ Walk WalkOf(const abi::View& view, const Dims& group);
 /// multiple of r are consecutive in memory, the first aligned to min(16, r * element bytes); 1 when
 /// there is none.
 int RunOf(const abi::View& view, const Space& space);
-/// Largest power of two r <= 16 such that those r elements are one and the same; 1 when there is
-/// none.
+/// Largest power of two r <= 16 such that the r elements from any index of groups[0] that is a
+/// multiple of r are one and the same; 1 when there is none.
 int SameOf(const abi::View& view, const Space& space);
 
-/// Elements per access that keep every operand's access within 16 bytes and, for most of them, in
-/// one piece: the vector width of a kernel that walks `space` with these operands.
+/// The vector width of a kernel that walks `space` with these operands: elements per access such
+/// that no operand's access is wider than 16 bytes and at least half of them are in one piece.
 int VectorOf(const std::vector<const abi::View*>& views, const Space& space);
 
 /// Innermost axis of more than one element with stride 1, or -1.

@@ -1,8 +1,9 @@
-// One output tile of a product: a ring of kStages tiles of both operands in shared memory, filled
-// ahead of the sums, then the sums through shared memory to the epilogue, so that results leave in
-// whole vectors along the output's contiguous axis whatever the layout. With kClusterX > 1 the
-// blocks of a cluster share out k, and each finishes a part of the tile from the sums of all of
-// them, added in the order of the blocks. Follows tile_ffma.cuh or tile_mma.cuh.
+// Computes and stores one output tile of a product. Both operands go through a ring of kStages
+// tiles in shared memory, which is filled ahead of the sums. The sums then go through shared memory
+// to the epilogue, so that results leave in whole vectors along the output's contiguous axis
+// whatever the layout. With kClusterX > 1 the blocks of a cluster share out k, and each finishes a
+// part of the tile from the sums of all of them, added in the order of the blocks. To be included
+// after tile_ffma.cuh or tile_mma.cuh.
 #pragma once
 
 #include "common/block.cuh"
@@ -13,8 +14,9 @@ namespace aicf {
 constexpr int kPitchA = kTileK + kPadA;
 constexpr int kPitchB = kTileN + kPadB;
 constexpr int kStageElements = kTileM * kPitchA + kTileK * kPitchB;
-/// The finished tile, inner direction contiguous. With two halves (kProductHalves) its columns are
-/// those of one half followed by those of the other, and it has half as many columns of results.
+/// The finished tile in shared memory, contiguous in the output's inner direction. With two halves
+/// (kProductHalves) its columns are those of one half followed by those of the other, and it has
+/// half as many columns of results.
 constexpr int kInnerTile = kRowsInner ? kTileM : kTileN;
 constexpr int kOuterTile = kRowsInner ? kTileN : kTileM;
 constexpr int kPitchC = kInnerTile + 4;
@@ -91,7 +93,8 @@ AICF_DEVICE void ComputeTile(const A& a, const B& b, index_t row0, index_t colum
   __syncthreads();
 }
 
-/// The sum of a place of the tile over all parts of k.
+/// The sum at one place of the tile over all parts of k: those of the cluster's blocks, and within
+/// each block those of its groups of threads.
 AICF_DEVICE acc_t TileSum(const acc_t* c, int outer, int inner) {
   acc_t sum = acc_t(0);
 #pragma unroll
@@ -124,13 +127,13 @@ AICF_DEVICE void StoreTileRun(const Args& args, const acc_t* c, int outer, int i
   Epilogue::Store<V>(args, raw, i0, i1, i2);
 }
 
-/// Rows whose results lie at the index of the row itself.
+/// The `place` of a product whose rows are the output's: row r has index r.
 struct RowInPlace {
   static constexpr bool kIdentity = true;
   AICF_DEVICE index_t operator()(index_t row) const { return row; }
 };
 
-/// One run of kRun neighbouring results of the tile, which starts at (outer, inner).
+/// Stores the run of kRun neighbouring results that starts at (outer, inner) of the tile.
 template <class Place>
 AICF_DEVICE void StoreTileVector(const Args& args, const acc_t* c, const Place& place, int outer,
                                  int inner, index_t inner0, index_t outer0, index_t inner_end,
@@ -172,7 +175,7 @@ AICF_DEVICE void StoreTile(const Args& args, const TileSums& sums, const Place& 
     if (outer0 + outer >= outer_end || inner0 + inner >= inner_end) continue;
     StoreTileVector(args, c, place, outer, inner, inner0, outer0, inner_end, i2);
   }
-  // A block's shared memory outlives the others' reads.
+  // A block must not end while other blocks may still read its shared memory.
   if constexpr (kParts > 1) LeaveCluster();
 }
 

@@ -42,7 +42,8 @@ int64_t Steps(int64_t tile_k, const ProductShape& s) {
   return CeilDiv(std::max<int64_t>(s.length, 1), tile_k);
 }
 
-// Blocks of a cluster that share out k, where the tiles alone would leave multiprocessors idle.
+// Number of blocks of a cluster that share out k: more than 1 where the tiles alone would leave
+// multiprocessors idle.
 int64_t ClusterFor(const Tile& t, const ProductShape& s, const DeviceSpec& d) {
   const int64_t most = std::min(8, d.max_cluster);
   int64_t blocks = 1;
@@ -71,22 +72,22 @@ std::vector<TileChoice> TilesFor(std::string_view key, bool tensor, const Proble
 
 namespace {
 
-// Steps of a block, the longest of a cluster.
+// Steps of k that a block takes: those of the cluster's block that has most.
 double StepsOfBlock(const Tile& t, const Problem& p) {
   return std::ceil(static_cast<double>(Steps(t.k, ProductOf(p))) / static_cast<double>(t.cluster));
 }
 
-// What the best tile of many rows was seen to reach of the device's peak. In tf32 an instruction
-// multiplies half as many terms, and a fragment of 32-bit elements takes as many reads of shared
-// memory as twice as many elements of 16 bits.
+// The share of the device's peak that the best tile was seen to reach in products of many rows. In
+// tf32 an instruction multiplies half as many terms, and a fragment of 32-bit elements takes as
+// many reads of shared memory as twice as many elements of 16 bits.
 double ShareOfPeak(const Tile& t, MathMode math) {
   if (!t.tensor) return 0.75;
   return math == MathMode::kTf32 ? 0.32 : 0.55;
 }
 
-// What tiles reach of the device's bandwidth. Those on the tensor cores have few blocks on a
-// multiprocessor, whose threads wait for operands of the epilogue, of 32 bits in tf32, one after
-// the other.
+// The share of the device's bandwidth that tiles reach. Tiles on the tensor cores have few blocks
+// on a multiprocessor, whose threads wait for operands of the epilogue, of 32 bits in tf32, one
+// after the other.
 double ShareOfBandwidth(const Tile& t, MathMode math) {
   return t.tensor && math == MathMode::kTf32 ? 0.35 : 0.7;
 }
@@ -103,16 +104,16 @@ double TileUs(const Tile& t, const Problem& p, const DeviceSpec& d, double bytes
   const int64_t by_threads = kThreads / t.threads();
   const double resident =
       std::clamp<double>(static_cast<double>(std::min(by_memory, by_threads)), 1, 8);
-  // One multiprocessor's rate: the share of its peak that the part of one thread or warp reaches;
-  // beyond it shared memory is the limit.
+  // The share of its peak that one multiprocessor reaches. It depends on the part of the tile that
+  // a thread or a warp keeps: with small parts shared memory is the limit, not arithmetic.
   const auto m = static_cast<double>(t.m), n = static_cast<double>(t.n);
   const double part =
       static_cast<double>(t.part_m * t.part_n) / static_cast<double>(t.part_m + t.part_n);
   const double reach = std::min(1.0, t.tensor ? part / 21 : part / 2.6) * ShareOfPeak(t, p.math);
   const double peak = t.tensor ? abi::TensorFlopsPerUs(d, p.math) : d.fp32_flops_per_us;
   const double step_us = 2.0 * m * n * static_cast<double>(t.k) / (peak / d.sm_count * reach);
-  // Every round of resident blocks pays the start, then per step its least time or the arithmetic
-  // of all the residents.
+  // The blocks that are resident at a time make a round. Every round takes the start, the epilogue
+  // and, for each step, a least time or the arithmetic of all the residents, whichever is longer.
   const double rounds = std::ceil(blocks / (d.sm_count * resident));
   const double together = std::min(resident, std::ceil(blocks / d.sm_count));
   const double epilogue =

@@ -10,14 +10,14 @@
 
 namespace aicf::cuda {
 
-/// A tile worth considering, with the name that its corrections of predictions are kept under.
+/// A tile worth considering, with the name under which corrections of its predicted times are kept.
 struct TileChoice {
   std::string_view text;  ///< "64x64"
   abi::Parameters parameters;
 };
 
-/// All rows of one kind that are legal for the problem; clusters and vectors by heuristics. The
-/// rows that are not are left out: empty where none is legal.
+/// All rows of one kind, on tensor cores or on ordinary units, that are legal for the problem.
+/// Clusters and vectors are chosen by heuristics. Empty where no row is legal.
 std::vector<TileChoice> TilesFor(std::string_view key, bool tensor, const abi::Problem& problem,
                                  const abi::DeviceSpec& device);
 

@@ -11,8 +11,9 @@
 
 namespace aicf::cuda {
 
-/// The product a step is: rows x columns sums of `length` products, `batch` times (gemm: the batch;
-/// conv: groups and phases). A result is made of one sum or, with two halves (GemmAttrs), of two.
+/// A step as a product of matrices: rows x columns sums of `length` products, `batch` times (gemm:
+/// the batch; conv: groups and phases). A result is made of one sum or, with two halves
+/// (GemmAttrs), of two.
 struct ProductShape {
   int64_t rows = 0, columns = 0, length = 0, batch = 1, halves = 1;
 
@@ -23,9 +24,9 @@ ProductShape ProductOf(const abi::Problem& problem);
 /// dtype of the sums of a product step.
 inline DType SumDType(const abi::Problem& p) { return abi::RawDType(p); }
 
-/// The block's tile of the output and of k per stage, the part of it that a thread (ordinary units)
-/// or a warp (tensor cores) keeps, groups of threads that share out k, stages in shared memory,
-/// blocks of a cluster that share out k, and results per store.
+/// The parameters of a tile: m x n of the output and k per stage; part_m x part_n of it that a
+/// thread (ordinary units) or a warp (tensor cores) keeps; `split` groups of threads that share out
+/// k; `stages` in shared memory; `cluster` blocks that share out k; and `vector` results per store.
 struct Tile {
   bool tensor;
   int64_t m, n, k, part_m, part_n, split, stages, cluster, vector;
@@ -49,7 +50,7 @@ inline constexpr abi::ParameterRange kTensorTileParameters[] = {
 constexpr auto WithPackedB(std::span<const abi::ParameterRange> tile) {
   std::array<abi::ParameterRange, std::size(kTensorTileParameters) + 1> ranges{};
   std::ranges::copy(tile, ranges.begin());
-  ranges.back() = {"packed_b", 0, 1, 0};  // without it: B as the step's view describes it
+  ranges.back() = {"packed_b", 0, 1, 0};  // absent or 0: B lies as the step's view describes it
   return ranges;
 }
 static_assert(std::size(kTensorTileParameters) == std::size(kOrdinaryTileParameters));
@@ -67,8 +68,8 @@ std::string RefuseTile(const Tile& tile, const abi::Problem& problem,
                        const abi::DeviceSpec& device);
 abi::LaunchConfig LaunchTile(const Tile& tile, const abi::Problem& problem);
 
-/// The two product kernels of a family: what remains to a host is its key, its source, and what its
-/// family refuses.
+/// Base of the two product kernels of a family. A host that derives from it adds its key, its
+/// source, and what its family refuses.
 template <bool kTensor>
 struct TileHostBase : CudaHostBase {
   static constexpr std::span<const abi::ParameterRange> kParameters =

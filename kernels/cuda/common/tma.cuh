@@ -36,8 +36,8 @@ AICF_DEVICE void CopyBox(unsigned to, const void* map, unsigned barrier, int x, 
       "l"(map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w), "r"(v)
       : "memory");
 }
-/// A box of rank 3 or 5 for every block of the cluster whose bit is set in `blocks`: to the same
-/// address, counted at the barrier of the same address.
+/// Copies a box of rank 3 or 5 to every block of the cluster whose bit is set in `blocks`. In each
+/// block it goes to the same address, and its bytes count towards the barrier at the same address.
 AICF_DEVICE void CopyBoxToBlocks(unsigned to, const void* map, unsigned barrier, int x, int y,
                                  int z, unsigned blocks) {
   asm volatile(

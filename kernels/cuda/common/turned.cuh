@@ -1,5 +1,5 @@
-// The two axes of kernels that turn tiles in shared memory: the first operand is contiguous along
-// one, the results along the other.
+// The two axes of kernels that transpose tiles in shared memory: the first operand is contiguous
+// along kFrom, the results along kTo.
 #pragma once
 
 namespace aicf {

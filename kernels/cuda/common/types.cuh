@@ -143,8 +143,8 @@ struct Point {
   index_t c[8];
 };
 
-/// copy: `kCount` elements walked in vectors of V from From to To by blocks [kFirst, kFirst +
-/// kBlocks).
+/// One piece of a copy step: the blocks [kFirst, kFirst + kBlocks) move its `kCount` elements from
+/// From to To, in vectors of V.
 template <class From_, class To_, int V, int Input, i64 Count, i64 First, i64 Blocks>
 struct Piece {
   typedef From_ From;
@@ -161,14 +161,15 @@ struct alignas(sizeof(S) * N) Pack {
   S v[N];
 };
 
-/// Elements per access of a vector of V whose runs are R elements long.
+/// Elements per access, at most 16 bytes, of a vector of V elements of which runs of R are
+/// contiguous.
 template <class S>
 AICF_DEVICE constexpr int PieceOf(int V, int R) {
   return MinOf(MinOf(V, R), MaxOf(1, 16 / static_cast<int>(sizeof(S))));
 }
 
-/// Loads the elements at `at`, an even index along the axis, and the next, in one access where they
-/// are neighbours and aligned.
+/// Loads two elements that follow each other along kAxis, in one access where they are neighbours
+/// and aligned. `at` is the offset of the first one, whose index along the axis is even.
 template <class View, int kAxis, class T>
 AICF_DEVICE void LoadTwo(const void* base, index_t at, T& low, T& high) {
   typedef typename View::S S;

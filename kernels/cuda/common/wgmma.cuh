@@ -1,6 +1,6 @@
 // Products by a warpgroup (four warps, 128 threads) on Hopper's tensor cores, operands in shared
 // memory: d += a * b with a of 64 x 16, b of 16 x N and d of 64 x N in f32 (tf32: 8 instead of 16).
-// Every function is met by all four warps.
+// Every function has to be called by all four warps.
 //
 // Thread t of the warpgroup holds d[4 * g + e] of row t / 32 * 16 + t % 32 / 4 + e / 2 * 8 and
 // column 8 * g + t % 4 * 2 + e % 2.
@@ -20,8 +20,8 @@ template <int kLeft>
 AICF_DEVICE void ProductsWait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kLeft) : "memory");
 }
-/// The same for the other branch of a condition: two waits that are spelled alike would become one,
-/// in front of both.
+/// The same for the other branch of a condition. The compiler would merge two waits that are
+/// spelled alike into one, in front of both branches.
 template <int kLeft>
 AICF_DEVICE void ProductsWaitInOtherBranch() {
   asm volatile("wgmma.wait_group.sync.aligned %0;  // other branch" ::"n"(kLeft) : "memory");
@@ -31,12 +31,13 @@ AICF_DEVICE void HoldSum(float& sum) { asm volatile("" : "+f"(sum)::"memory"); }
 /// Keeps the compiler from reusing the register of an operand before this point.
 AICF_DEVICE void HoldOperand(unsigned& word) { asm volatile("" : "+r"(word)::"memory"); }
 
-/// Names an operand in shared memory, in lines of kLineBytes swizzled within eight of them (the
-/// tensor map's swizzle of that many bytes); the tile starts at a multiple of 1024. Lines along k,
-/// of 128, 64 or 32 bytes: eight rows are eight lines, groups of eight follow each other at
-/// `stride` bytes, and 16 elements further along k are 32 bytes further. Lines along rows (columns
-/// of b), of 128 bytes: eight k are eight lines, groups of eight are `stride` and blocks of 64 rows
-/// `leading` bytes apart.
+/// The descriptor that names an operand in shared memory to the tensor cores. The operand lies in
+/// lines of kLineBytes, swizzled within groups of eight of them (the tensor map's swizzle of that
+/// many bytes). REQUIRES: the tile starts at a multiple of 1024.
+/// Lines along k have 128, 64 or 32 bytes: each row is a line, groups of eight rows follow each
+/// other at `stride` bytes, and 16 elements further along k are 32 bytes further.
+/// Lines along rows (columns of b) have 128 bytes: each k is a line, groups of eight k follow each
+/// other at `stride` bytes, and blocks of 64 rows at `leading` bytes.
 template <int kLineBytes = 128>
 AICF_DEVICE u64 OperandAt(unsigned address, int leading, int stride) {
   static_assert(kLineBytes == 128 || kLineBytes == 64 || kLineBytes == 32,
@@ -46,17 +47,19 @@ AICF_DEVICE u64 OperandAt(unsigned address, int leading, int stride) {
          static_cast<u64>((address & 0x3ffffu) >> 4);
 }
 
-/// The operand that lies `bytes` further on, a multiple of 16. Within shared memory that changes no
-/// more than the lower word, which spares a carry where many operands follow each other.
+/// The operand that lies `bytes` further on, a multiple of 16. Within shared memory only the lower
+/// word changes. Adding to that word alone spares a carry where many operands follow each other.
 AICF_DEVICE u64 Further(u64 operand, int bytes) {
   const unsigned low = static_cast<unsigned>(operand) + static_cast<unsigned>(bytes / 16);
   return (operand & 0xffffffff00000000ull) | low;
 }
 
-/// Products with N columns. Without `add` the sums start anew. kAcross*: lines run along rows of a
-/// (columns of b) instead of along k. AddHeld takes a from registers: thread t holds, two to a
-/// word, columns t % 4 * 2 and the next of row t / 32 * 16 + t % 32 / 4, of the row 8 further down,
-/// and both again 8 columns further. Sums of 16 columns, rounded pair by pair, are such an operand.
+/// Products with N columns. Without `add` the sums start anew. kAcrossA and kAcrossB are 1 where
+/// lines run along rows of a (columns of b) instead of along k.
+/// AddHeld takes a from registers, two elements to a word. The first word of thread t has columns
+/// t % 4 * 2 and t % 4 * 2 + 1 of row t / 32 * 16 + t % 32 / 4, and the second word has the same
+/// columns of the row 8 further down. The third and fourth words are those 8 columns further.
+/// Sums of 16 columns, rounded pair by pair, are such an operand.
 template <int N>
 struct Products;
 

@@ -1,7 +1,7 @@
 // Products of operands of 8 bits by a warpgroup on Hopper's tensor cores, both in shared memory
 // along k: d += a * b with a of 64 x 32, b of 32 x N and d of 64 x N. Integers have exact sums of
-// 32 bits, which wrap. Float8 has sums in f32 of which the tensor cores keep some 14 bits while
-// they add, so that long sums want to be taken out now and then (kPromote in
+// 32 bits, which wrap. Float8 has sums in f32, but the tensor cores keep only some 14 bits of them
+// while they add, so long sums should be added up outside in parts (kPromote in
 // common/hopper_product.cuh). Where a thread's sums lie, and what orders them, is as in
 // common/wgmma.cuh.
 #pragma once

@@ -16,7 +16,8 @@ std::vector<Candidate> CandidatesFor<ConvDepthwiseHost>(const Problem& p, const 
   const Dims& y = p.outputs[0].shape;
   const int64_t span = ConvDepthwiseHost::Span(p);
   int64_t piece = ConvDepthwiseHost::MaxPiece(p), pixels = 4;
-  // The row of inputs in registers stays short, and threads stay many.
+  // A thread gets fewer pixels until the row of inputs in its registers is short and there are
+  // many threads.
   const int64_t longest = piece > 4 ? 8 : 12;
   const auto threads = [&] { return abi::ElementsOf(p.outputs[0]) / (piece * pixels); };
   while (pixels > 1 && ((pixels - 1) * a.strides.back() + span > longest || pixels > y.back() ||
@@ -27,7 +28,7 @@ std::vector<Candidate> CandidatesFor<ConvDepthwiseHost>(const Problem& p, const 
   const int64_t lines = abi::ElementsOf(p.outputs[0]) / (y[1] * y.back());
   const int64_t blocks =
       StridedGridFor(y[1] / piece * CeilDiv(y.back(), pixels) * lines, kMapThreads);
-  // Rows of taps come one after the other, each of them waits for its inputs.
+  // A thread adds rows of taps one after the other, and waits for the inputs of each.
   const auto rows = static_cast<double>(abi::ElementsOf(p.inputs[1]) /
                                         (p.inputs[1].shape[0] * p.inputs[1].shape.back()));
   const double us = PredictUs({.bytes = abi::ByteCount(p),
@@ -44,7 +45,8 @@ std::vector<Candidate> CandidatesFor<ConvDepthwiseHost>(const Problem& p, const 
 
 template <>
 std::vector<Candidate> CandidatesFor<ConvDirectHost>(const Problem& p, const DeviceSpec& d) {
-  // Two loads per product, from the cache, and a chain through the taps that nothing hides.
+  // Every product needs two loads from the cache, and the additions form a chain through the taps
+  // whose latency nothing hides.
   const auto length = static_cast<double>(ProductOf(p).length);
   const double channels =
       static_cast<double>(p.inputs[0].shape[1]) / static_cast<double>(p.as<abi::ConvAttrs>().group);

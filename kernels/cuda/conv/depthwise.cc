@@ -5,7 +5,7 @@
 namespace aicf::cuda {
 namespace {
 
-/// Of the last axis: what a thread keeps in registers grows with both.
+/// Limits of the span and the stride along the last axis: the registers of a thread grow with both.
 constexpr int64_t kMaxSpan = 16;
 constexpr int64_t kMaxStride = 4;
 
@@ -40,7 +40,8 @@ std::string ConvDepthwiseHost::Refusal(const abi::Problem& p, const abi::DeviceS
     return "multiplies f32, f16 and bf16 only";
   if (p.inputs[0].strides[1] != 1 && x[1] > 1) return "the input's channels are not contiguous";
   if (p.outputs[0].strides[1] != 1 && y[1] > 1) return "the output's channels are not contiguous";
-  // A single channel may lie anywhere; the kernel's first group of axes is the channels.
+  // A single channel passes the checks above with any stride, but the kernel also needs channels to
+  // be the first group of the output's axes (SpacesOf).
   if (RowsInner(p)) return "the output's positions are innermost";
   if (abi::ElementsOf(p.outputs[0]) == 0) return "the output is empty";
   // The kernel counts positions in the order of the axes.

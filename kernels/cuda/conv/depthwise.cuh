@@ -1,8 +1,8 @@
 // cuda.conv.depthwise: one input channel per output channel, channels last. A thread computes
-// kPiece neighbouring channels of kPixels neighbouring positions of the last spatial axis: every
-// weight serves kPixels positions, every input element all the taps that meet it. Weights lie
-// anyhow: constants are stored with their channels innermost, computed ones as their step left
-// them.
+// kPiece neighbouring channels of kPixels neighbouring positions of the last spatial axis, so that
+// it loads a weight once for kPixels positions, and an input once for all taps of a row that read
+// it. Weights may have any layout: constants are stored with their channels innermost, computed
+// ones as their step left them.
 #pragma once
 
 namespace aicf {
@@ -33,7 +33,8 @@ AICF_DEVICE void LoadChannels(const typename X::S* p, float (&dst)[kPiece]) {
   }
 }
 
-/// One row of taps along the last axis, at x (position of tap 0 of pixel 0) and w.
+/// Adds one row of taps along the last axis. x is the start of the input's row, `first` the
+/// position in it that tap 0 of pixel 0 reads, which may be outside, and w the weight of tap 0.
 AICF_DEVICE void AddRow(const In0::S* x, index_t first, const In1::S* w,
                         float (&sum)[kPixels][kPiece]) {
   float row[kSpan][kPiece];

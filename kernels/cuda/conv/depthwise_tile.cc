@@ -38,7 +38,7 @@ std::string ConvDepthwiseTileHost::Refusal(const abi::Problem& p, const abi::Dev
   std::string refusal = ConvDepthwiseHost::Refusal(p, d);
   if (!refusal.empty()) return refusal;
   const auto& a = p.as<abi::ConvAttrs>();
-  // Then no product of parameters and extents leaves 64 bits, nor a tile the kernel's 32 bits.
+  // With this limit products of parameters and extents fit 64 bits, and a tile the kernel's 32.
   constexpr int64_t kMost = 256;
   if (a.strides[0] > kMost || Reach(p, 0, 1) > kMost) return "the window is too high for a tile";
   return {};

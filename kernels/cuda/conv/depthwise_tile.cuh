@@ -43,8 +43,8 @@ AICF_DEVICE Tile TileOf(index_t block) {
           block / (kAcross * kAlong) % kDown * kTileH, block / (kAcross * kAlong * kDown)};
 }
 
-/// Starts copying the inputs of a tile. A thread keeps its channels and column and walks lines, so
-/// that it counts coordinates once.
+/// Starts copying the inputs of a tile. A thread keeps to the same channels and column while it
+/// walks down the lines, so that it computes their coordinates only once.
 AICF_DEVICE void FetchInputs(const Args& args, const Tile& tile, In0::S* inputs) {
   typedef In0::S S;
   constexpr int N = PieceOf<S>(kTileC, In0::run(1));
@@ -114,7 +114,7 @@ AICF_DEVICE void LoadPiece(const S* from, float (&to)[kPiece]) {
   }
 }
 
-/// Adds a row of taps, at `inputs` (tap 0 of pixel 0) and `weights`.
+/// Adds a row of taps, whose weights begin at `weights`. Tap 0 of pixel 0 reads *inputs.
 AICF_DEVICE void AddRow(const In0::S* inputs, const float* weights, float (&sum)[kPixels][kPiece]) {
   float row[kSpan][kPiece];
 #pragma unroll
@@ -165,7 +165,8 @@ AICF_DEVICE void Kernel(const Args& args) {
   CopyCommit();
   FetchWeights(args, tile, weights);
   const Share own(tile);
-  // What the epilogue reads is asked for here, so that it is waited for with the inputs.
+  // The epilogue's operands, unless they take too many registers, are loaded here, so that their
+  // latency overlaps with that of the inputs.
   typedef Epilogue::Operands<kPiece> Operands;
   constexpr bool kHeld = sizeof(Operands) * kPixels <= 64;
   Operands held[kHeld ? kPixels : 1];
@@ -182,7 +183,7 @@ AICF_DEVICE void Kernel(const Args& args) {
   const In0::S* from = inputs +
                        (own.row * kStrideH * kColumns + own.group * kPixels * kStrideW) * kPitch +
                        own.piece * kPiece;
-  // A loop of few instructions: they are fetched anew by every launch.
+  // Not unrolled: every launch fetches the kernel's instructions anew, so few of them are better.
 #pragma unroll 1
   for (int t = 0; t < kTapsH; ++t) {
     AddRow(from + t * kDilationH * kColumns * kPitch,

@@ -9,8 +9,9 @@
 namespace aicf::cuda {
 
 /// A block computes tile_h x tile_w positions of tile_c channels, a thread `piece` neighbouring
-/// channels of `pixels` neighbouring positions of a row. `pad`: elements between the columns of the
-/// inputs in shared memory, so that neighbouring threads read other banks.
+/// channels of `pixels` neighbouring positions of a row. `pad` is the number of unused elements
+/// between the columns of the inputs in shared memory, with which neighbouring threads read
+/// different banks.
 struct ConvDepthwiseTileHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.conv.depthwise_tile";
   static constexpr std::string_view kSource = "conv/depthwise_tile.cuh";
@@ -23,7 +24,7 @@ struct ConvDepthwiseTileHost : CudaHostBase {
                             const abi::DeviceSpec& d);
   static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c);
 
-  /// Threads with results, and all: whole warps.
+  /// Threads that have results. The launch rounds their number up to whole warps.
   static int64_t Workers(const abi::Parameters& c);
   static int64_t Tiles(const abi::Problem& p, const abi::Parameters& c);
   static int64_t SharedBytes(const abi::Problem& p, const abi::Parameters& c);

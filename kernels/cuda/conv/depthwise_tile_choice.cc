@@ -19,7 +19,7 @@ struct Rated {
   Parameters parameters;
 };
 
-// Instructions of one warp of a tile, as the kernel's source has them.
+// Estimated instructions of one warp for one tile, counted in the kernel's source.
 struct WarpWork {
   double fetch;  ///< asks for its share of the inputs and weights
   double row;    ///< adds one row of taps: inputs, converted, weights and products
@@ -59,14 +59,16 @@ double DepthwiseTileUs(const Problem& p, const Parameters& c, const abi::DeviceS
   const auto rows = static_cast<double>(p.inputs[1].shape[2]);
   const WarpWork work = WarpWorkOf(p, c);
   const double issue = own * warps * (work.fetch + rows * work.row + work.store) / 4;
-  // What one warp takes alone: its instructions wait for each other, and each row for its inputs.
+  // Cycles that a warp takes even without others beside it: its instructions wait for each other,
+  // and every row of taps waits for its inputs.
   const double alone = waves * (4 * work.fetch + rows * (1.5 * work.row + 80) + 1.5 * work.store);
   const double memory = abi::ByteCount(p) / (d.bytes_per_us * 0.7);
   const double busy = std::max(issue, alone) / kClockPerUs + own * shared / kFetchBytesPerUs;
   return d.launch_us + kLatencyUs + (waves - 1) * 0.5 + std::max(memory, busy);
 }
 
-// Elements between columns with which the halves of a warp read other banks than each other.
+// Elements of padding between columns with which neighbouring groups of pixels in a warp read banks
+// next to each other instead of the same ones; 0 where no such padding exists or none is needed.
 int64_t PadFor(const Problem& p, int64_t tile_c, int64_t pixels) {
   const int64_t bytes = DTypeBytes(p.inputs[0].dtype), line = tile_c * bytes;
   if (line >= 128) return 0;
@@ -77,7 +79,8 @@ int64_t PadFor(const Problem& p, int64_t tile_c, int64_t pixels) {
   return 0;
 }
 
-// Positions of a tile's row and its rows, for images of any size: the image, or parts of it.
+// Sizes of a tile along an axis that are worth considering: `unit`, twice as many and so on, until
+// one covers the whole axis. There are at most five of them, none above `most`.
 std::vector<int64_t> Parts(int64_t extent, int64_t unit, int64_t most) {
   std::vector<int64_t> parts;
   for (int64_t n = unit; n <= most && parts.size() < 5; n *= 2) {

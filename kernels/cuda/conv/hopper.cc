@@ -23,7 +23,8 @@ std::string RefuseWindow(const Problem& p) {
   return {};
 }
 
-// Room for the last tile's overhang and the window's reach in the engine's 32-bit coordinates.
+// Empty, or why coordinates might overflow. The engine's have 32 bits and must have room for the
+// last tile's overhang and the window's reach.
 std::string RefuseExtents(const Problem& p, int64_t outputs) {
   constexpr int64_t kMaxExtent = int64_t{1} << 27;
   for (int operand : {0, 1}) {
@@ -122,7 +123,8 @@ std::string ConvHopperHost::Refuse(const Problem& p, const Parameters& c,
 }
 
 abi::LaunchConfig ConvHopperHost::Launch(const Problem& p, const Parameters& c) {
-  // A single consumer's producer is one warp: so more blocks share a multiprocessor's registers.
+  // The producer of a single consumer is only one warp, so that a multiprocessor has registers for
+  // more blocks.
   const int64_t producer = c["consumers"] == 1 ? 32 : 128;
   abi::LaunchConfig launch = Launch1d(c["blocks"], 128 * c["consumers"] + producer);
   launch.cluster[0] = static_cast<uint32_t>(c["split"]);

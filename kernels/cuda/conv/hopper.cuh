@@ -1,20 +1,20 @@
 // cuda.conv.hopper: a convolution as a product on Hopper's own instructions, without an unfolded
 // input. Rows are output positions, columns output channels, k runs over the taps of the window and
 // the input channels. For one tap the inputs of a tile of neighbouring positions are a box of the
-// input, which the copy engine fetches as it is, with zeros where it leaves the tensor: the
-// padding. The product itself is common/hopper_product.cuh.
+// input. The copy engine fetches that box as it is and fills in zeros where it lies outside of the
+// tensor, which is what padding means. The product itself is common/hopper_product.cuh.
 //
 // The instance defines, beside what compiler/codegen/cuda_source.h lists,
 //   kTileM, kTileN, kTileK  the block's tile; kTileK is 32, 64 or 128 bytes of channels
 //   kTileW, kTileH, kTileB  its box of positions: along the last axis, the one before it (1 where
 //                           there is none) and the images; together at most kTileM
-//   kFlat                   all positions of all images are one axis (kTileH and kTileB are 1): a
-//                           window of one tap with stride 1 and no padding, whose input one stride
-//                           walks in the order of the output's positions
-//   kStages, kConsumers, kSwap, kPingPong, kSplit, kPromote   as in gemm/hopper.cuh
+//   kFlat                   1: all positions of all images are taken as one axis (kTileH and kTileB
+//                           are 1). The window then has one tap with stride 1 and no padding, and
+//                           one stride walks the input in the order of the output's positions
+//   kStages, kAhead, kConsumers, kSwap, kPingPong, kSplit, kPromote   as in gemm/hopper.cuh
 //
-// Tensor maps, of rank 4, swizzled by lines of kTileK channels (weights across k: of 128 bytes),
-// with zeros outside:
+// Tensor maps, of rank 4, with zeros outside. The swizzle is that of a line's bytes: kTileK
+// channels or, for weights across k, 128 bytes.
 //   input     extents {channels, w, h, images}, box {kTileK, kTileW, kTileH, kTileB} where the
 //             spatial axes take every stride-th element
 //   weights   along k, input channels contiguous: extents {in, taps w, taps h, out}, box
@@ -29,14 +29,15 @@ namespace aicf {
 typedef NoScales StageScales;
 typedef NoMoments Moments;
 typedef NoParts Parts;
-}
+}  // namespace aicf
 
-// What follows is made of the tile.
+// The header below is written in terms of the types above.
 #include "common/hopper_product.cuh"
 
 namespace aicf {
 
-/// What the producer asks for in one step after the other: each is a part of one tap's channels.
+/// The input's box and the tile of weights that the producer requests for one step of k, a part of
+/// one tap's channels; Next() moves to the next step.
 struct Fetch {
   static constexpr int kBytes = kFetchedBytes;
 
@@ -64,9 +65,9 @@ struct Fetch {
 
 AICF_DEVICE void Kernel(const Args& args) { RunProduct<Fetch>(args); }
 
-/// Blocks that a multiprocessor is to hold at a time: registers are kept for as many, where shared
-/// memory (of which each block costs 1 KB more) has room for them. ResidentBlocks in
-/// conv/hopper_choice.cc counts on them.
+/// Blocks that a multiprocessor is to hold at a time: one or, with a single consumer, as many as
+/// shared memory has room for (each block costs 1 KB more than its own), 3 at most. A thread's
+/// registers are limited so that they fit. ResidentBlocks in conv/hopper_choice.cc relies on it.
 constexpr int kResidentBlocks =
     kConsumers == 1 ? MaxOf(1, MinOf(228 * 1024 / (kDynamicShared + 1024), 3)) : 1;
 #define AICF_MIN_BLOCKS aicf::kResidentBlocks

@@ -30,12 +30,13 @@ struct ConvHopperHost : CudaHostBase {
 /// Bytes of shared memory, as common/hopper_product.cuh lays it out.
 int64_t ConvHopperSharedBytes(const abi::Parameters& parameters, int64_t element_bytes);
 
-/// The convolution as one product of matrices: one tap with stride 1 and no padding, all positions
-/// of all images walked by one stride.
+/// Whether the convolution is one product of matrices: it has one tap with stride 1 and no padding,
+/// and one stride walks all positions of all images.
 bool IsFlatConv(const abi::Problem& problem);
 
-/// Output positions along the last spatial axis, the one before it (1 where there is none), and
-/// images; flat: all of them, 1 and 1.
+/// Output positions along the last spatial axis, along the one before it (1 where there is none),
+/// and images. Where the convolution is taken as flat, `w` is all positions of all images, and the
+/// others are 1.
 struct ConvPositions {
   int64_t w, h, b;
 };

@@ -22,8 +22,8 @@ constexpr ConvHopperRow kConvHopperRows[] = {
 #undef AICF_CONV_HOPPER_TILE
 };
 
-// The box of at most `m` positions that covers all of them with the fewest boxes; of those with
-// equally many the one with the longest lines.
+// The shape of box, of at most `m` positions, with which the fewest boxes cover all positions; of
+// several such shapes the one with the longest lines.
 ConvPositions BoxFor(const abi::Problem& p, bool flat, int64_t m) {
   if (flat) return {std::min<int64_t>(m, 256), 1, 1};
   const ConvPositions all = PositionsOf(p, false);
@@ -45,7 +45,7 @@ ConvPositions BoxFor(const abi::Problem& p, bool flat, int64_t m) {
   return best;
 }
 
-// Channels of a step: as few as cover them, up to 128 bytes of them.
+// Channels of a step of k: the least of 32, 64 and 128 bytes that holds all channels, or 128 bytes.
 int64_t StepFor(int64_t channels, int64_t element) {
   int64_t step = 32 / element;
   while (step < channels && step * element < 128) step *= 2;
@@ -76,19 +76,19 @@ abi::Parameters ParametersOf(const ConvHopperRow& r, const abi::Problem& p, bool
             {"vector", vector},     {"blocks", blocks},
             {"ahead", 0},           {"promote", promote}};
   };
-  // Whole clusters that stay and take tile after tile.
+  // Blocks are persistent: whole clusters of them, each of which takes tile after tile.
   const abi::Parameters one = with(r.stages, split);
   const int64_t tiles = ConvHopperTiles(p, one);
   const int64_t resident = ResidentBlocks(one, element) * sm_count / split;
   const int64_t clusters = std::min(tiles, std::max<int64_t>(1, resident));
   if (clusters < tiles) return with(r.stages, clusters * split);
-  // With one tile each, stages beyond its steps stay empty, and their memory keeps the blocks of
-  // the next kernel from a multiprocessor where they could get ready.
+  // Where a cluster has only one tile, stages beyond the tile's steps are never filled. Their
+  // memory would only keep blocks of the next kernel from starting on the multiprocessor early.
   const int64_t steps = CeilDiv(ConvHopperSteps(p, one), split);
   return with(std::min(r.stages, std::max<int64_t>(2, steps)), clusters * split);
 }
 
-// Shares of k that fill the machine, of two steps or more.
+// Whether it may pay to divide k: all blocks run at once, and each has two steps or more.
 bool IsUsefulSplit(const abi::Problem& p, const abi::Parameters& c, int sm_count) {
   const int64_t resident = ResidentBlocks(c, DTypeBytes(p.inputs[0].dtype));
   return ConvHopperTiles(p, c) * c["split"] <= resident * sm_count &&
@@ -107,7 +107,7 @@ double BytesPerResult(const abi::Problem& p) {
                   bytes / static_cast<double>(abi::ElementsOf(y)));
 }
 
-// Bytes of inputs that windows meet: strides may step over some.
+// The share of the input that windows read: strides may step over the rest.
 double ReadShare(const abi::Problem& p) {
   const auto& a = p.as<abi::ConvAttrs>();
   double share = 1;
@@ -118,8 +118,8 @@ double ReadShare(const abi::Problem& p) {
   return share;
 }
 
-// A residual is waited for part by part, 16 rows of up to 64 columns each of a warp: the more parts
-// there are, the longer each waits.
+// The time that consumers wait for a residual. A warp reads it part by part, 16 rows of up to 64
+// columns each, and the more parts there are, the longer it waits for each.
 double OperandWaitUs(const abi::Problem& p, const abi::Parameters& c) {
   if (BytesPerResult(p) < 1.5 * static_cast<double>(DTypeBytes(p.outputs[0].dtype))) return 0;
   const int64_t rows = c[c["swap"] != 0 ? "tile_n" : "tile_m"];
@@ -136,16 +136,17 @@ double ConvHopperUs(const abi::Problem& p, const abi::Parameters& c, const abi::
   const auto element = static_cast<double>(DTypeBytes(x.dtype));
   const double tiles = static_cast<double>(ConvHopperTiles(p, c)), split = number("split");
   const double steps = std::ceil(static_cast<double>(ConvHopperSteps(p, c)) / split);
-  // One multiprocessor: products at the clock that the power limit leaves, and bytes from the
-  // second-level cache.
+  // Rates of one multiprocessor: products at the clock rate that the power limit allows, and bytes
+  // from the second-level cache.
   const double rate = d.tensor_flops_per_us * (element > 2 ? 0.55 : 1.1) / d.sm_count;
   constexpr double kCacheBytesPerUs = 150e3, kStoreBytesPerUs = 12.5e3, kLeastStepUs = 0.12;
   const double m = number("tile_m"), n = number("tile_n"), k = number("tile_k");
   const double products = 2 * m * n * k / rate, fetches = (m + n) * k * element / kCacheBytesPerUs;
-  // Blocks of one multiprocessor share its units; each waits for itself.
+  // Blocks on one multiprocessor share its tensor cores and its path to the cache, but the times
+  // that they merely wait overlap.
   const double per_sm = std::max(1.0, std::ceil(number("blocks") / d.sm_count));
   const double sums_us = steps * std::max({products * per_sm, fetches * per_sm, kLeastStepUs});
-  // Results that turn leave in shorter pieces.
+  // With swap, results are transposed in shared memory and stored in shorter pieces.
   const double columns = std::min(n, static_cast<double>(p.outputs[0].shape[1]));
   const auto result = static_cast<double>(DTypeBytes(p.outputs[0].dtype));
   const double store_us =

@@ -10,12 +10,14 @@ using abi::View;
 
 int64_t PieceOf(const View& v) { return 16 / DTypeBytes(v.dtype); }
 
-// A stride that the engine takes; one of an axis with a single element is never walked.
+// The axis's stride. An axis with a single element is never walked and may have any stride, so it
+// gets one that the engine accepts.
 int64_t StrideOf(const View& v, int axis) {
   return v.shape[axis] == 1 ? PieceOf(v) : v.strides[axis];
 }
 
-// All axes but the contiguous one in whole pieces of 16 bytes.
+// Empty, or why the engine cannot walk the view: its offset, and the strides of all axes but the
+// contiguous one, `inner`, have to be whole pieces of 16 bytes.
 std::string RefuseStrides(const View& v, int inner) {
   const int64_t piece = PieceOf(v);
   if (v.offset % piece != 0) {
@@ -30,8 +32,8 @@ std::string RefuseStrides(const View& v, int inner) {
   return {};
 }
 
-// Input channels innermost; otherwise output channels. LiesAlongK of the device's TileB
-// (conv/hopper_tile.cuh) decides the same.
+// Whether the weights have their input channels innermost, so that lines run along k; otherwise the
+// output channels are innermost. TileB in conv/hopper_tile.cuh must decide the same.
 bool LiesAlongK(const View& weights) { return weights.strides[1] == 1 && weights.shape[1] > 1; }
 
 abi::Swizzle SwizzleOf(int64_t line_bytes) {
@@ -40,8 +42,8 @@ abi::Swizzle SwizzleOf(int64_t line_bytes) {
                             : abi::Swizzle::k128;
 }
 
-// The spatial axes from the last one outward: its number, or -1 where the map has one that the view
-// lacks.
+// The number of the i-th spatial axis, counted from the last one outward; -1 where the view has
+// fewer. The map has two in any case.
 int AxisOutward(const View& v, int i) {
   return i < v.shape.rank() - 2 ? v.shape.rank() - 1 - i : -1;
 }
@@ -62,7 +64,7 @@ void AddAxis(abi::TensorMap& map, const View& v, int axis, int64_t box) {
   map.box.push_back(box);
 }
 
-// The input's positions in the order of the output's.
+// How the input's positions are walked in the order of the output's.
 Walk InputPositions(const abi::Problem& p) { return WalkOf(p.inputs[0], OuterAxesOf(p)); }
 
 }  // namespace

@@ -10,12 +10,12 @@ namespace aicf::cuda {
 
 class ConvHopperMaps {
  public:
-  /// Empty, or why the engine cannot read the input, or the weights. REQUIRES: no groups, one or
-  /// two spatial axes.
+  /// Empty, or why the engine cannot read the input, or the weights. REQUIRES: a single group, one
+  /// or two spatial axes.
   static std::string RefuseInput(const abi::Problem& problem);
   static std::string RefuseWeights(const abi::Problem& problem);
 
-  /// REQUIRES: both are empty.
+  /// REQUIRES: RefuseInput and RefuseWeights are empty.
   ConvHopperMaps(const abi::Problem& problem, const abi::Parameters& parameters)
       : p_(problem), c_(parameters) {}
 

@@ -16,7 +16,7 @@ constexpr index_t kChannels = In0::extent(1);
 constexpr index_t kOutputChannels = Out0::extent(1);
 static_assert(kChannels > 0, "something is summed");
 
-/// What a window does along one spatial axis.
+/// One spatial axis: its output positions, and what the window does along it.
 struct Axis {
   int positions, taps, stride, dilation, pad;
 };
@@ -25,14 +25,15 @@ AICF_DEVICE constexpr Axis AxisAt(int d) {
           static_cast<int>(attr_strides(d)), static_cast<int>(attr_dilations(d)),
           static_cast<int>(attr_pads_begin(d))};
 }
-// Flat, all positions of all images are one axis, and the window is one tap that is nowhere
-// outside.
+// With kFlat all positions of all images form one axis, and the window is a single tap that never
+// lies outside the input.
 constexpr Axis kOneTap = {1, 1, 1, 1, 0};
 constexpr Axis kW = kFlat ? Axis{static_cast<int>(kOutputCount1), 1, 1, 1, 0} : AxisAt(kAxisW - 2);
 constexpr Axis kH = kHasH && !kFlat ? AxisAt(0) : kOneTap;
 constexpr int kImages = kFlat ? 1 : static_cast<int>(Out0::extent(0));
 
-/// Positions that a tile fetches; the rest of its kTileM rows hold anything, and are not stored.
+/// Positions that a tile fetches. The other rows of its kTileM hold arbitrary data and are not
+/// stored.
 constexpr int kPositions = kTileW * kTileH * kTileB;
 static_assert(kPositions <= kTileM, "a tile's positions are its rows");
 constexpr int kFetchedBytes = (kPositions + kTileN) * kRowBytes;
@@ -42,8 +43,9 @@ constexpr int kChannelParts = static_cast<int>(TilesIn(kChannels, kTileK));
 constexpr index_t kSteps = index_t(kH.taps) * kW.taps * kChannelParts;
 
 typedef StageOperand<true> TileA;
-/// Weights with the input channels innermost lie along k, with the output channels innermost across
-/// it: LiesAlongK in conv/hopper.cc, which makes the map, must decide the same.
+/// Weights with their input channels innermost lie along k; with their output channels innermost
+/// they lie across it. LiesAlongK in conv/hopper_maps.cc, which makes the map, must decide the
+/// same.
 struct TileB : StageOperand<In1::stride(1) == 1 && (In1::extent(1) > 1)> {
   AICF_DEVICE static void Fetch(const void* map, unsigned tile, unsigned barrier, int channel,
                                 int tap_w, int tap_h, int output) {
@@ -60,7 +62,7 @@ struct TileB : StageOperand<In1::stride(1) == 1 && (In1::extent(1) > 1)> {
   }
 };
 
-/// A place among the steps along k.
+/// One step along k: part `part` of the channels (kTileK of them) at tap (w, h) of the window.
 struct Tap {
   int part, w, h;
 
@@ -79,16 +81,16 @@ struct Tap {
   }
 };
 
-/// The tiles of this block, or of its cluster, one after the other. All output channels of one
-/// place follow each other, so that its inputs are read while they are in the L2 cache.
+/// The tiles of this block, or of its cluster, one after the other. Tiles of the same positions and
+/// of all output channels follow each other, so that their inputs are still in the L2 cache.
 struct TileWalk {
   static constexpr index_t kTilesN = TilesIn(kOutputChannels, kTileN);
   static constexpr index_t kTilesW = TilesIn(kW.positions, kTileW);
   static constexpr index_t kTilesH = TilesIn(kH.positions, kTileH);
   static constexpr index_t kTiles = kTilesN * kTilesW * kTilesH * TilesIn(kImages, kTileB);
   static constexpr index_t kWalkers = kGridX / kClusterX;
-  static constexpr bool kOne = kTiles <= kWalkers;  ///< no block has two
-  /// Whether all that a tile makes are results.
+  static constexpr bool kOne = kTiles <= kWalkers;  ///< no block has more than one tile
+  /// Whether tiles cover the output exactly, so that every sum of a tile belongs to a result.
   static constexpr bool kWhole = kPositions == kTileM && kOutputChannels % kTileN == 0 &&
                                  kW.positions % kTileW == 0 && kH.positions % kTileH == 0 &&
                                  kImages % kTileB == 0;
@@ -102,7 +104,8 @@ struct TileWalk {
     tile = static_cast<index_t>(blockIdx.x) / kClusterX;
     Place();
   }
-  /// Keeps the compiler from finding out the place after this point.
+  /// Makes the compiler compute the tile's indices before this point, so that they are ready when a
+  /// wait that follows ends.
   AICF_DEVICE void Hold() {
     HoldIndex(column0);
     HoldIndex(w0);
@@ -123,10 +126,11 @@ struct TileWalk {
     h0 = static_cast<int>(rest % kTilesH) * kTileH;
     b0 = static_cast<int>(rest / kTilesH) * kTileB;
   }
-  /// Of the tensor cores: output channels, and positions within the tile.
+  /// The tile's first row and column in the tensor cores' directions. Output channels are counted
+  /// in the output, positions within the tile.
   AICF_DEVICE index_t FirstRow() const { return kSwap ? column0 : 0; }
   AICF_DEVICE index_t FirstColumn() const { return kSwap ? 0 : column0; }
-  /// Whether there may be positions from `row` on.
+  /// False only if the tile has no position in the output at or after its position `row`.
   AICF_DEVICE bool MayHaveLines(index_t row) const {
     return row < kPositions && (!kFlat || w0 + row < kOutputCount1);
   }

@@ -16,7 +16,8 @@ struct ConvDepthwiseHost : CudaHostBase {
   static constexpr abi::ParameterRange kParameters[] = {
       {"piece", 1, 8}, {"pixels", 1, 8}, kThreadsRange, kBlocksRange};
 
-  /// Channels that input and output have side by side in memory, up to 4, or 8 of 16 bits.
+  /// The most channels that one access may take: they have to be neighbours in memory in the input
+  /// and in the output, and are at most 4, or 8 if the input's elements have 16 bits.
   static int64_t MaxPiece(const abi::Problem& p);
   /// Positions of the last axis that a window spans.
   static int64_t Span(const abi::Problem& p);
@@ -28,7 +29,8 @@ struct ConvDepthwiseHost : CudaHostBase {
   }
 };
 
-/// Empty, or why tiles do not take the convolution.
+/// Empty, or why the kernels that compute tiles (implicit_gemm and tensor) do not take the
+/// convolution.
 std::string RefuseConvTiles(const abi::Problem& problem);
 
 struct ConvImplicitGemmHost : TileHostBase<false> {

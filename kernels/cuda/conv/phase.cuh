@@ -13,7 +13,7 @@ constexpr index_t kColumns = Out0::extent(1) / kGroups;  ///< output channels of
 
 AICF_DEVICE constexpr index_t Stride(int d) { return static_cast<index_t>(attr_strides(d)); }
 AICF_DEVICE constexpr index_t Dilation(int d) { return static_cast<index_t>(attr_dilations(d)); }
-/// Positions and taps along spatial axis d in one phase; the last ones of some phases do not exist.
+/// Positions and taps along spatial axis d in one phase, rounded up: some phases lack the last one.
 AICF_DEVICE constexpr index_t PhasePositions(int d) {
   return kTransposed ? (Out0::extent(d + 2) + Stride(d) - 1) / Stride(d) : Out0::extent(d + 2);
 }

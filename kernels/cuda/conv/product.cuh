@@ -1,9 +1,11 @@
 // Convolution as a product without an unfolded input: rows are output positions (image and pixel),
-// columns the output channels of one group, k runs over taps and then input channels. One tile of
-// kTileM x kTileN per block. Follows tile_ffma.cuh or tile_mma.cuh.
+// columns the output channels of one group, k runs over the taps and, for each tap, over the input
+// channels. One tile of kTileM x kTileN per block. To be included after tile_ffma.cuh or
+// tile_mma.cuh.
 //
-// A transposed convolution of stride s is s convolutions of stride 1 per axis: the output positions
-// of one residue modulo s (a phase) all meet the same taps. Phases have blocks of their own.
+// A transposed convolution of stride s is s convolutions of stride 1 along each axis: all output
+// positions with the same remainder modulo s, a phase, use the same taps. Every phase has blocks of
+// its own.
 #pragma once
 
 #include "common/tile.cuh"
@@ -11,7 +13,7 @@
 
 namespace aicf {
 
-/// Channel and tap counts of reduction index k.
+/// The input channel and the tap, counted within the phase, that index k of the sum stands for.
 struct Tap {
   index_t channel;
   index_t at[kSpatial];
@@ -139,7 +141,7 @@ typedef TileLoader<WeightSource, tile_t, kBlockX, kTileK, kTileN, kPitchB, false
                    kAlongB ? MinOf(PieceAlong<In1>(kWeightColumn, kColumns), kTileN) : 1>
     LoadTileB;
 
-/// Where the results of a row lie among the output's positions.
+/// Index of a row's results among the output's positions; -1 where the output has no such position.
 struct PlaceOfRow {
   static constexpr bool kIdentity = !kTransposed;
   const Phase& phase;

@@ -20,7 +20,7 @@ double CopyUs(const Problem& p, const DeviceSpec& d, double share, int64_t block
                    d);
 }
 
-// Whether every piece moves in whole lines of both sides.
+// Whether every piece moves in whole lines, both where it is read and where it is written.
 bool WholeLines(const std::vector<CopyPiece>& pieces) {
   return std::ranges::all_of(pieces, [](const CopyPiece& piece) {
     const int inner = ContiguousAxis(piece.to);
@@ -30,9 +30,9 @@ bool WholeLines(const std::vector<CopyPiece>& pieces) {
 
 }  // namespace
 
-// Enough threads per piece to keep the machine busy, few enough that each moves several vectors.
-// Where there are more threads than the machine runs at once, each should have several loads in
-// flight.
+// Each piece gets enough threads to keep the device busy, but so few that each moves several
+// vectors. If there are more threads than the device runs at once, each should have several loads
+// in flight.
 template <>
 std::vector<Candidate> CandidatesFor<CopyPiecesHost>(const Problem& p, const DeviceSpec& d) {
   const int64_t many_threads = int64_t{d.threads_per_sm} * d.sm_count;
@@ -68,8 +68,8 @@ std::vector<Candidate> CandidatesFor<CopyTransposeHost>(const Problem& p, const 
 
 namespace {
 
-// Of CopyFillHost and CopyConvertHost. Vectors first: finding an element's place costs more than
-// moving it.
+// Candidates of CopyFillHost and CopyConvertHost. Vectors come first, because finding the place of
+// an element costs more than moving it.
 template <class Host>
 std::vector<Candidate> NeighboursOfOutput(const Problem& p, const DeviceSpec& d) {
   std::vector<Candidate> all;

@@ -16,7 +16,8 @@ int64_t CopyFillHost::MaxVector(const abi::Problem& p) {
 
 namespace {
 
-// Of a kernel whose threads have `vector` neighbours of the output, at most `most`.
+// Empty, or why the parameters are illegal for a kernel whose threads each store `vector`
+// neighbours of the output, of which there may be at most `most`.
 std::string RefuseVectors(const abi::Problem& p, const abi::Parameters& c, const abi::DeviceSpec& d,
                           int64_t most) {
   const int64_t vector = std::max<int64_t>(1, c["vector"]);

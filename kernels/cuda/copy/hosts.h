@@ -30,7 +30,7 @@ struct CopyPiecesHost : CudaHostBase {
     if (refusal.empty()) refusal = RefuseOddPower(c, "vector");
     return refusal.empty() ? RefuseOddPower(c, "unroll") : refusal;
   }
-  /// At most 2^20 for each of at most 56 pieces: always fewer than a grid has.
+  /// At most 2^20 blocks for each of at most 56 pieces: always fewer than a grid may have.
   static int64_t Blocks(const abi::Problem& p, const abi::Parameters& c) {
     int64_t blocks = 1;
     for (const CopyPiece& piece : PiecesOf(p, c)) blocks = piece.first_block + piece.blocks;
@@ -40,7 +40,7 @@ struct CopyPiecesHost : CudaHostBase {
     return Launch1d(Blocks(p, c), c["threads"]);
   }
   static bool InPlace(const abi::Problem& p, int input) {
-    // Moves nothing where the piece already lies in its place.
+    // A piece that already lies in its place need not be moved.
     return p.inputs.size() == 1 && SameElements(p, input);
   }
 };
@@ -69,23 +69,23 @@ struct CopyFillHost : PointHostBase {
   static constexpr std::string_view kKey = "cuda.copy.fill";
   static constexpr std::string_view kSource = "copy/fill.cuh";
   static constexpr abi::ParameterRange kParameters[] = {
-      kThreadsRange, kBlocksRange, {"vector", 1, kMaxVector, 1}};  // without it: one
+      kThreadsRange, kBlocksRange, {"vector", 1, kMaxVector, 1}};  // if absent: one
 
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
     return RefuseConversion(p);
   }
-  /// Neighbours that the output has in one piece, within 16 bytes.
+  /// The most neighbours of the output's innermost axis that one access can store, within 16 bytes.
   static int64_t MaxVector(const abi::Problem& p);
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
                             const abi::DeviceSpec&);
 };
 
-/// As CopyFillHost, for problems with an epilogue. A copy that fills nothing is one, too.
+/// Like CopyFillHost, but for problems with an epilogue, whether or not the copy fills anything.
 struct CopyConvertHost : PointHostBase {
   static constexpr std::string_view kKey = "cuda.copy.convert";
   static constexpr std::string_view kSource = "copy/convert.cuh";
   static constexpr abi::ParameterRange kParameters[] = {
-      kThreadsRange, kBlocksRange, {"vector", 1, kMaxVector, 1}};  // without it: one
+      kThreadsRange, kBlocksRange, {"vector", 1, kMaxVector, 1}};  // if absent: one
 
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
     return p.epilogue.empty() ? "has no epilogue, which this kernel is for" : std::string();

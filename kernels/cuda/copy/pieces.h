@@ -22,10 +22,11 @@ struct CopyPiece {
   int64_t blocks = 0;
 };
 
-/// Pieces with at least one element, their blocks numbered one after the other. Of the parameters,
-/// "threads" are those of a block, "vector" bounds the elements per access, and "least_threads" are
-/// those that a piece keeps busy before its accesses widen. The copy kernels without these
-/// parameters walk the pieces in another way: there only the windows count.
+/// Pieces with at least one element, whose blocks are numbered one after the other. Of the
+/// parameters, "threads" is the size of a block, "vector" the most elements per access, and
+/// "least_threads" the number of threads that a piece should at least keep busy: accesses are only
+/// as wide as that permits. Copy kernels without these parameters walk the pieces in another way
+/// and use only their windows.
 std::vector<CopyPiece> PiecesOf(const abi::Problem& problem, const abi::Parameters& parameters);
 
 }  // namespace aicf::cuda

@@ -3,7 +3,7 @@
 
 namespace aicf::cuda {
 
-// A run of results decodes its scale once, however the results are stored.
+// A thread decodes the scale of a run of results once, however the results are stored.
 template <>
 std::vector<abi::Candidate> CandidatesFor<DequantizeMapHost>(const abi::Problem& p,
                                                              const abi::DeviceSpec& d) {

@@ -10,8 +10,8 @@ struct DequantizeMapHost : VectorHostBase {
   static constexpr std::string_view kSource = "dequantize/map.cuh";
 };
 
-/// The values of a whole constant matrix, out of the packed form that the blockgemm kernels read
-/// as well (blockgemm/packed.h): a program that has both stores its blocks once.
+/// Decodes a whole constant matrix from the packed form that the blockgemm kernels read as well
+/// (blockgemm/packed.h). A program that has steps of both kinds stores its blocks once.
 struct DequantizePanelsHost : PointHostBase {
   static constexpr std::string_view kKey = "cuda.dequantize.panels";
   static constexpr std::string_view kSource = "dequantize/panels.cuh";

@@ -1,5 +1,5 @@
-// cuda.dequantize.map: kVector neighbouring results per thread, which share a scale where they lie
-// along the rows of blocks.
+// cuda.dequantize.map: a thread decodes kVector neighbouring results, which share a scale, where
+// these lie along a row of blocks and rows are whole vectors; otherwise it decodes one at a time.
 #pragma once
 
 #include "common/blocks.cuh"

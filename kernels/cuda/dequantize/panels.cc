@@ -8,7 +8,8 @@ namespace {
 
 using abi::Problem;
 
-// One row times the matrix: of a product the packed form depends on B alone.
+// A product of one row with the matrix. It stands for any product that reads the matrix, since the
+// packed form depends on B alone.
 Problem ProductWith(const Problem& p) {
   Problem product;
   product.family = abi::Family::kBlockGemm;

@@ -1,10 +1,11 @@
-// cuda.dequantize.panels: the values of a matrix of blocks that lies in the packed form of the
-// blockgemm kernels (blockgemm/packed.h), so that those and a product of plain values share one
-// copy. A warp takes a chunk of 16 rows: it loads all codes by 16 bytes, and stores the neighbours
-// of a row that a lane has at once, eight or, where 16 elements share a scale, four.
+// cuda.dequantize.panels: decodes a matrix of blocks that is stored in the packed form of the
+// blockgemm kernels (blockgemm/packed.h), so that these kernels and a product of plain values can
+// share one copy. A warp takes a chunk of 16 rows. It loads all codes in pieces of 16 bytes. The
+// neighbouring elements that a lane has of a row are stored at once: eight or, where 16 elements
+// share a scale, four.
 //
-// Illegal, and for the host to refuse: an output of other than two axes, or whose rows do not lie
-// along its innermost axis; blocks of single elements.
+// The host refuses what this kernel cannot do: an output with other than two axes, an output whose
+// innermost axis is not along the rows of blocks, and blocks of single elements.
 #pragma once
 
 #include "common/enums.cuh"
@@ -18,7 +19,7 @@ constexpr index_t kLength = Out0::extent(1);
 
 }  // namespace aicf
 
-// What follows is made of the matrix.
+// The header below uses kFormat, kColumns and kLength.
 #include "blockgemm/packed_eight.cuh"
 
 namespace aicf {
@@ -26,8 +27,8 @@ namespace aicf {
 constexpr int kWarpsOfBlock = kBlockX / 32;
 constexpr int kTogether = Chunk::kGroup == 16 ? 4 : 8;
 
-/// A lane's part of row `row` of the matrix, half 0 or 1 of those that the lane has of a chunk,
-/// which begins at element k0.
+/// Decodes and stores a lane's part of row `row` of the matrix. The lane has two rows of the chunk,
+/// of which this is number `half`; the chunk begins at element k0 of its rows.
 AICF_DEVICE void StoreRow(const Args& args, const LaneCodes& codes, const char* chunk, int half,
                           index_t row, index_t k0) {
   if (row >= kColumns) return;

@@ -13,17 +13,18 @@ using abi::Problem;
 
 namespace {
 
-// Threads of the whole device, all at work.
+// Threads that the whole device runs at once.
 int64_t ManyThreads(const DeviceSpec& d) { return int64_t{d.threads_per_sm} * d.sm_count; }
 
-// Elements that are not the same ones again: what repeats comes from the nearest cache.
+// Number of distinct elements. Elements that repeat (stride 0) come from the nearest cache.
 int64_t OwnElements(const abi::View& v) {
   int64_t count = 1;
   for (int d = 0; d < v.shape.rank(); ++d) count *= v.strides[d] == 0 ? 1 : v.shape[d];
   return count;
 }
 
-// Where there are threads enough, memory is slow while each of them waits for few bytes.
+// Whether a thread should handle several vectors. Even with enough threads, memory is slow while
+// each of them waits for few bytes.
 bool UnrollPays(const Problem& p, int64_t vectors, int64_t vector, const DeviceSpec& d) {
   constexpr int64_t kBytesInFlight = 32;
   int64_t bytes = 0;
@@ -33,7 +34,7 @@ bool UnrollPays(const Problem& p, int64_t vectors, int64_t vector, const DeviceS
   return bytes < kBytesInFlight && vectors / 2 >= ManyThreads(d);
 }
 
-// Whether neighbouring results read elements far apart of a large operand.
+// Whether neighbouring results read elements of a large operand that are far apart.
 bool ReadsAcross(const Problem& p) {
   const int inner = ContiguousAxis(p.outputs[0]);
   return inner >= 0 && std::ranges::any_of(p.inputs, [&](const abi::View& v) {

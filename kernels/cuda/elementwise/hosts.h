@@ -5,7 +5,7 @@
 
 namespace aicf::cuda {
 
-/// `unroll` vectors per thread, each a block's width from the next.
+/// A thread handles `unroll` vectors, which are the width of a block apart.
 struct ElementwiseMapHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.elementwise.map";
   static constexpr std::string_view kSource = "elementwise/map.cuh";
@@ -26,8 +26,8 @@ struct ElementwiseMapHost : CudaHostBase {
   static bool InPlace(const abi::Problem& p, int input) { return SameElements(p, input); }
 };
 
-/// The first operand is contiguous along another axis than the results: it is turned in shared
-/// memory, in tiles of kTileFrom of its elements by kTileTo results.
+/// For a first operand that is contiguous along another axis than the results. It is transposed in
+/// shared memory, in tiles of kTileFrom of its elements by kTileTo results.
 struct ElementwiseTransposeHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.elementwise.transpose";
   static constexpr std::string_view kSource = "elementwise/transpose.cuh";

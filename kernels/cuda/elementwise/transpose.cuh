@@ -1,17 +1,17 @@
-// cuda.elementwise.transpose: as cuda.elementwise.map, for a first operand that is contiguous along
-// another axis than the results. A block turns tiles of it in shared memory, so that its elements
-// and the results both move in whole lines. What else the expression reads is read where the
-// results are.
+// cuda.elementwise.transpose: like cuda.elementwise.map, for a first operand that is contiguous
+// along another axis than the results. A block transposes tiles of it in shared memory, so that
+// both its elements and the results move in whole lines. All other operands are read directly, in
+// the order of the results.
 #pragma once
 
 #include "common/turned.cuh"
 
 namespace aicf {
 
-constexpr int kTileFrom = 32;  ///< along the operand's lines
-constexpr int kTileTo = 64;    ///< along the results'
+constexpr int kTileFrom = 32;  ///< extent of a tile along the operand's lines
+constexpr int kTileTo = 64;    ///< extent of a tile along the results' lines
 constexpr int kLoadLines = kBlockX / kTileFrom;
-constexpr int kLanes = kTileTo / kVector;  ///< that store a line of results
+constexpr int kLanes = kTileTo / kVector;  ///< threads that store a line of results
 constexpr int kStoreLines = kBlockX / kLanes;
 static_assert(kBlockX % kTileFrom == 0 && kTileTo % kLoadLines == 0, "whole lines are read");
 static_assert(kBlockX % kLanes == 0, "whole lines are stored");
@@ -72,7 +72,8 @@ AICF_DEVICE void StoreTile(const Args& args, const TilePlace& place, const TileM
     const index_t i = place.out + from * OutputWeight(kFrom) + to * OutputWeight(kTo);
     Epilogue::Operands<kVector> operands;
     operands.Load(args, i, 0, 0);
-    // Nothing of this operand is read from where it lies: what was loaded is not used.
+    // The first operand's elements come from the tile. What Load has read of it is overwritten
+    // unused, so that the compiler drops that read.
 #pragma unroll
     for (int j = 0; j < kVector; ++j) operands.extra0.packs[j].v[0] = memory[to + j][from];
     Epilogue::Store<kVector>(args, operands, i, 0, 0);

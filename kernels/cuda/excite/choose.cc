@@ -11,9 +11,10 @@ using abi::Candidate;
 using abi::DeviceSpec;
 using abi::Problem;
 
-// Bytes per microsecond between the second-level cache and one multiprocessor, what follows on one
-// another whatever the sizes, a meeting of the blocks, a warp at a block's barriers beyond eight,
-// and a value that a block sends: measured on an H200, for images in that cache.
+// Bytes per microsecond between the L2 cache and one multiprocessor; the latency of what has to
+// happen one after the other, whatever the sizes; a meeting of the blocks; each warp beyond eight
+// at a block's barriers; and each value that a block sends. All are measured on an H200, for images
+// in the L2 cache.
 constexpr double kExciteBytesPerUs = 46e3;
 constexpr double kExciteLatencyUs = 1.3, kExciteMeetingUs = 0.4;
 constexpr double kExciteWarpUs = 0.025;
@@ -39,7 +40,7 @@ double BytesOfBlock(const Problem& p, const abi::Parameters& c, const ExciteCut&
   double bytes = bytes_of(p.outputs[0]);
   for (size_t k = static_cast<size_t>(s.x); k < p.inputs.size(); ++k)
     bytes += bytes_of(p.inputs[k]);
-  // What is too much for registers is read again.
+  // What does not fit into registers is read a second time.
   const double x = bytes_of(p.inputs[static_cast<size_t>(s.x)]);
   const auto kept = static_cast<double>(c["threads"] * (c["threads"] > 512 ? 32 : 256));
   return bytes + (x > kept ? x : 0);
@@ -54,7 +55,8 @@ double ExciteUs(const Problem& p, const abi::Parameters& c, const DeviceSpec& d)
   const double parts = channel_parts * static_cast<double>(c["position_parts"]);
   const double bytes = BytesOfBlock(p, c, cut);
   const double weights = (BytesOfView(p.inputs[0]) + BytesOfView(p.inputs[1])) / channel_parts;
-  // Sums of the slice's channels go to one block each, parts of hidden units to all.
+  // A block sends each sum of its slice's channels to one block, and each part of a hidden unit to
+  // all.
   const double sent = (parts > 1 ? parts * static_cast<double>(s.hidden) : 0) +
                       (c["position_parts"] > 1 ? static_cast<double>(cut.slice) : 0);
   const double meetings = (parts > 1 ? 1 : 0) + (c["position_parts"] > 1 ? 1 : 0);
@@ -62,7 +64,8 @@ double ExciteUs(const Problem& p, const abi::Parameters& c, const DeviceSpec& d)
   const double waits = kExciteLatencyUs + kExciteMeetingUs * meetings + kExciteSentUs * sent +
                        kExciteWarpUs * static_cast<double>(more_warps);
   const double moves = (bytes / ShareOfSectors(cut, x) + weights) / kExciteBytesPerUs;
-  // Blocks of one multiprocessor wait together, and share what it moves.
+  // Blocks on the same multiprocessor wait at the same time, but share the bandwidth of their loads
+  // and stores.
   const auto blocks = static_cast<int64_t>(images * parts);
   const int64_t at_once = int64_t{d.sm_count} * std::max<int64_t>(1, 1024 / c["threads"]);
   const double busy = waits * static_cast<double>(CeilDiv(blocks, at_once)) +
@@ -75,7 +78,7 @@ bool IsListed(const std::vector<Candidate>& all, const abi::Parameters& c) {
   return std::ranges::any_of(all, [&](const Candidate& x) { return x.variant.parameters == c; });
 }
 
-// Channels in equal parts, or in powers of two.
+// Whether the channels are cut into equal parts, or into a power of two of parts.
 bool IsEvenCut(const Problem& p, int64_t parts) {
   const int64_t vectors = abi::ExciteShapeOf(p).channels / ExciteClusterHost::WidestVectorOf(p);
   return vectors % parts == 0 || IsPowerOfTwo(static_cast<uint64_t>(parts));
@@ -83,7 +86,7 @@ bool IsEvenCut(const Problem& p, int64_t parts) {
 
 }  // namespace
 
-// All that are predicted to be nearly as fast as the fastest.
+// Offers all candidates that are predicted to be nearly as fast as the fastest.
 template <>
 std::vector<Candidate> CandidatesFor<ExciteClusterHost>(const Problem& p, const DeviceSpec& d) {
   constexpr double kNearly = 1.5;

@@ -6,7 +6,7 @@
 namespace aicf::cuda {
 namespace {
 
-// Floats of a part of shared memory, each of which begins at 16 bytes.
+// Floats that a part of shared memory takes, so that the next one begins at a multiple of 16 bytes.
 int64_t SharedPart(int64_t floats) { return CeilDiv(floats, int64_t{4}) * 4; }
 
 std::string RefuseExciteCut(const abi::Problem& p, const abi::Parameters& c,
@@ -46,8 +46,8 @@ int64_t ExciteClusterHost::WidestVectorOf(const abi::Problem& p) {
   return vector;
 }
 
-// More channels than all threads of a cluster have vectors for, or more hidden units than shared
-// memory has room for, however the channels are cut.
+// Refuses a problem that, however its channels are cut, has more vectors of channels than a cluster
+// has threads, or more hidden units than shared memory has room for.
 std::string ExciteClusterHost::Refusal(const abi::Problem& p, const abi::DeviceSpec& d) {
   const int64_t most = std::min<int64_t>(kMostParts, d.max_cluster);
   std::string refusal;

@@ -1,10 +1,11 @@
-// cuda.excite.cluster: one cluster of blocks per image, which reads and writes the image once.
-// kChannelParts x kPositionParts blocks share it: a block has a slice of the channels at a part of
-// the positions, threads along x walk the slice in vectors of kVector and then the positions.
-// Blocks of the same slice send each other their sums over positions, each of them those of a share
-// of the channels; from its share each block makes a part of every hidden unit, and sends it to
-// all. What is sent goes straight into the other block's shared memory. The two products' weights
-// are on their way while x is.
+// cuda.excite.cluster: one cluster of blocks per image, which reads and writes the image once; it
+// reads it twice where registers cannot keep it (kKeep). kChannelParts x kPositionParts blocks
+// share the image: a block has a slice of the channels at a part of the positions, and its threads
+// along x walk the slice in vectors of kVector and then the positions. The blocks of one slice send
+// each other their sums over positions, so that each block gets all sums for its own share of the
+// slice's channels. From the means of its share a block computes a part of every hidden unit, and
+// sends it to all blocks. Values are sent straight into the other block's shared memory. The
+// weights of both products are loaded while x is.
 #pragma once
 
 #include "common/block.cuh"
@@ -21,25 +22,28 @@ static_assert(kOutputCount0 % kVector == 0, "channels are whole vectors");
 
 AICF_DEVICE constexpr int CeilOf(int a, int b) { return (a + b - 1) / b; }
 
-/// Threads along a block's channels, and lines of positions at a time.
+/// Threads along a block's channels (kLanes), and positions that a block handles at a time
+/// (kLines).
 constexpr int kLanes = CeilOf(CeilOf(static_cast<int>(kChannels), kVector), kChannelParts);
 constexpr int kLines = kBlockX / kLanes;
 constexpr int kSlice = kLanes * kVector;
-/// Channels whose means a block finds: a share of the slice, in whole vectors.
+/// Channels whose means a block computes: its share of the slice, in whole vectors.
 constexpr int kShare = CeilOf(kLanes, kPositionParts) * kVector;
 static_assert(kLines > 0, "a block has a thread for every vector of its slice");
-/// Vectors of a thread.
+/// kRounds: vectors of the image that a thread handles.
 constexpr index_t kRound = static_cast<index_t>(kLines) * kPositionParts;
 constexpr index_t kRounds = (kPositions - 1) / kRound + 1;
 
-/// Bytes of registers that a thread has for what it keeps of the image, and of the weights.
+/// kSpare: bytes of registers that a thread can spend on the image and on weights. kKeep: whether
+/// it keeps its part of the image in them. kWeightBytes: how much is left for the weights of each
+/// of the two products.
 constexpr int kSpare = 4 * (65536 / kBlockX - 56);
 typedef Epilogue::Operands<kVector> Held;
 constexpr bool kKeep = kRounds * static_cast<index_t>(sizeof(Held)) <= MinOf(256, kSpare);
 constexpr int kWeightBytes =
     MinOf(128, (kSpare - (kKeep ? static_cast<int>(kRounds * sizeof(Held)) : 0)) / 2);
 
-/// The block's shared memory, in floats; each part begins at 16 bytes.
+/// Layout of the block's shared memory, in floats; each part begins at a multiple of 16 bytes.
 AICF_DEVICE constexpr int PartOf(int floats) { return CeilOf(floats, 4) * 4; }
 constexpr int kPitch = kSlice | 1;  // neighbouring lines lie in different banks
 constexpr int kSumsAt = PartOf(kLines * kPitch);
@@ -52,7 +56,7 @@ static_assert(kDynamicShared >= 4 * (kGatesAt + PartOf(kSlice)),
 
 AICF_DEVICE float* SharedFloats(int at) { return reinterpret_cast<float*>(DynamicShared()) + at; }
 
-/// N values from a place of the shared memory that is a multiple of N.
+/// Loads N values from shared memory. REQUIRES: their place is a multiple of N.
 template <int N>
 AICF_DEVICE void LoadFloats(const float* from, float* to) {
   constexpr int kPiece = MinOf(N, 4);
@@ -64,7 +68,7 @@ AICF_DEVICE void LoadFloats(const float* from, float* to) {
   }
 }
 
-/// Writes to *own in block `rank` of the cluster.
+/// Writes `value` to block `rank` of the cluster, at the place where this block has *own.
 AICF_DEVICE void SendFloat(Inbox& inbox, float* own, float value, int rank) {
   if constexpr (kClusterX == 1)
     *own = value;
@@ -72,7 +76,7 @@ AICF_DEVICE void SendFloat(Inbox& inbox, float* own, float value, int rank) {
     inbox.Send(own, value, rank);
 }
 
-/// Between what blocks send and what they read.
+/// Waits until all that was sent to this block has arrived.
 AICF_DEVICE void AfterSending(Inbox& inbox) {
   if constexpr (kClusterX > 1)
     inbox.Await();
@@ -98,7 +102,7 @@ AICF_DEVICE float SumOfGroup(float value) {
 
 }  // namespace aicf
 
-// What follows is made of the cut.
+// The headers below use the constants above.
 #include "excite/pixels.cuh"
 #include "excite/rows.cuh"
 
@@ -117,16 +121,18 @@ struct Inboxes {
   }
 };
 
-/// Sums of the block's channels over its positions, sent to all blocks that have these channels.
+/// Adds up the block's channels over its positions and sends the sums to the blocks of the same
+/// slice, each channel's to the block whose share it is in.
 AICF_DEVICE void SendSums(const Share& at, Inbox& inbox, const float (&sum)[kVector]) {
   float* const of_lines = SharedFloats(0);
-  // Element j of lane l in place j * kLanes + l: neighbouring lanes write to neighbouring banks.
+  // Element j of lane l is stored at j * kLanes + l, so that neighbouring lanes write to
+  // neighbouring banks.
   if (at.line < kLines) {
 #pragma unroll
     for (int j = 0; j < kVector; ++j) of_lines[at.line * kPitch + j * kLanes + at.lane] = sum[j];
   }
   __syncthreads();
-  if constexpr (kClusterX > 1) ClusterWait();  // every block has begun
+  if constexpr (kClusterX > 1) ClusterWait();  // every block has opened its inboxes
   constexpr int kGroup = GroupFor(kSlice, kLines);
   const int of_group = static_cast<int>(threadIdx.x) % kGroup;
   for (int base = 0; base < kSlice; base += kBlockX / kGroup) {
@@ -149,7 +155,7 @@ AICF_DEVICE void SendSums(const Share& at, Inbox& inbox, const float (&sum)[kVec
   }
 }
 
-/// The means of the block's share of the channels, in its shared memory.
+/// Computes the means of the block's share of the channels and stores them in its shared memory.
 AICF_DEVICE void FindMeans(Inbox& inbox) {
   if constexpr (kPositionParts > 1) {
     AfterSending(inbox);
@@ -164,7 +170,8 @@ AICF_DEVICE void FindMeans(Inbox& inbox) {
   __syncthreads();
 }
 
-/// Threads of a hidden unit, and of a channel's gate: all, or as many as read whole sectors.
+/// Threads that share a row of weights, which is a hidden unit's or the gate's of a channel: as
+/// many as allow for all rows at once, but at least as many as read whole sectors.
 AICF_DEVICE constexpr int RowLanesFor(int rows, int length) {
   const int most = CeilOf(MaxOf(1, length), 4);
   return MaxOf(GroupFor(MaxOf(1, rows), most), GroupFor(1, MinOf(8, most)));

@@ -15,8 +15,8 @@ struct ExciteCut {
   ExciteCut(const abi::Problem& p, const abi::Parameters& c);
 };
 
-/// One cluster per image: `channel_parts` x `position_parts` blocks, which read it once and keep it
-/// in registers where those suffice.
+/// One cluster of `channel_parts` x `position_parts` blocks per image. The blocks read the image
+/// once if their registers suffice to keep it.
 struct ExciteClusterHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.excite.cluster";
   static constexpr std::string_view kSource = "excite/cluster.cuh";
@@ -26,7 +26,8 @@ struct ExciteClusterHost : CudaHostBase {
                                                         {"vector", 1, kMaxVector},
                                                         kThreadsRange};
 
-  /// Of neighbouring channels, as most operands have them, in whole vectors.
+  /// The widest vector of neighbouring channels that x has, within 16 bytes; it divides the
+  /// channels.
   static int64_t WidestVectorOf(const abi::Problem& p);
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,

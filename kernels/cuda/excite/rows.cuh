@@ -4,13 +4,13 @@
 
 namespace aicf {
 
-/// A matrix [rows, k] times the values of k, each row by kRowLanes neighbouring threads: the
-/// weights that a thread multiplies, loaded ahead where its registers suffice. W: the operand's
-/// view.
+/// Multiplies a matrix [rows, k] with k values; kRowLanes neighbouring threads share each row. The
+/// weights that a thread multiplies are loaded ahead if its registers suffice. W is the view of the
+/// operand.
 template <class W, int kRows, int kLength, int kMostPiece, int kRowLanes>
 struct RowsOfWeights {
   typedef typename W::S S;
-  /// As wide as one step of all lanes needs it.
+  /// Elements per access: no more than it takes for one step of all lanes to cover a row.
   static AICF_DEVICE constexpr int Piece() {
     int piece = 1;
     while (2 * piece <= MinOf(W::run(1), kMostPiece) && kLength % (2 * piece) == 0 &&
@@ -24,12 +24,13 @@ struct RowsOfWeights {
   static constexpr int kSweeps = CeilOf(kRows, kAtOnce);
   static constexpr int kSteps = CeilOf(kLength, kPiece* kRowLanes);
   typedef Pack<S, kPiece> Vector;
-  /// A thread multiplies the same values for all its rows.
+  /// Whether a thread keeps the values in registers. It multiplies the same values for all its
+  /// rows.
   static constexpr bool kKnown = kSteps * kPiece <= 48;
   static constexpr bool kAhead =
       kKnown && kSweeps * kSteps * static_cast<int>(sizeof(Vector)) <= kWeightBytes;
 
-  const S* from;     ///< of row 0 and k 0
+  const S* from;     ///< address of row 0 at k = 0
   int rows, length;  ///< at most kRows and kLength
   Vector held[kAhead ? MaxOf(1, kSweeps* kSteps) : 1];
 
@@ -62,7 +63,8 @@ struct RowsOfWeights {
     return sum;
   }
 
-  /// Calls f(row, sum, sweep) in all threads of a row's lanes, those of no row included.
+  /// Calls f(row, sum, sweep) in all threads that share a row, and also in threads whose row does
+  /// not exist.
   template <class F>
   AICF_DEVICE void Multiply(const float* values, F&& f) const {
     float known[kKnown ? MaxOf(1, kSteps * kPiece) : 1];
@@ -90,13 +92,15 @@ struct RowsOfWeights {
   }
 };
 
-/// What the expression of row i reads beside its product, held by the thread that applies it.
+/// What the expression of a row reads beside its product. The thread that applies the expression
+/// loads it, and does so ahead where it has few rows (kAhead).
 template <class Middle, int kSweeps>
 struct MiddleOperands {
   static constexpr bool kAhead = kSweeps <= 2;
   typename Middle::Operands held[kAhead ? MaxOf(1, kSweeps) : 1];
 
-  /// `row(sweep)`: the row of a sweep; of `rows`, counted from `first`.
+  /// Loads ahead. row(sweep) is the thread's row in a sweep, counted from `first`; there are `rows`
+  /// of them.
   template <class Row>
   AICF_DEVICE void Load(const Args& args, const Share& at, index_t first, int rows, Row&& row) {
     if constexpr (kAhead) {

@@ -9,12 +9,13 @@ namespace aicf {
 constexpr int kAxis = static_cast<int>(attr_axis);
 constexpr int kIndexRank = In1::kRank;
 constexpr int kBatch = static_cast<int>(attr_batch_axes);
-/// kPoints: coordinates of a tuple, and axes of the indices before them.
+/// For kind kPoints: the number of coordinates in a tuple (kTuple; 1 for other kinds), and of the
+/// index axes before them (kLeading).
 constexpr int kTuple =
     attr_kind == kGatherPoints ? static_cast<int>(In1::extent(kIndexRank - 1)) : 1;
 constexpr int kLeading = kIndexRank - 1;
 
-/// Axis of the data that the output's axis a follows whatever the indices say; -1: none.
+/// The axis of the data that the output's axis a walks, independently of the indices; -1: none.
 AICF_DEVICE constexpr int DataAxis(int a) {
   if (a < 0 || attr_kind == kGatherElements) return -1;
   if (attr_kind == kGatherPoints) return a >= kLeading ? a - kLeading + kBatch + kTuple : -1;
@@ -27,7 +28,8 @@ AICF_DEVICE constexpr bool WholeRuns() {
 }
 constexpr int kResults = WholeRuns() ? kVector : 1;
 
-/// One index over an axis of the data: adds its way to `offset`.
+/// Reads an index along `axis` of the data and adds its distance from index 0 to `offset`. Returns
+/// whether the index is in range.
 AICF_DEVICE bool Follow(const Args& args, index_t index_at, int axis, index_t* offset) {
   const i64 index =
       WrappedIndex(IndexAt<In1>(args.in[1], index_at), static_cast<i64>(In0::extent(axis)));
@@ -35,7 +37,8 @@ AICF_DEVICE bool Follow(const Args& args, index_t index_at, int axis, index_t* o
   return index >= 0;
 }
 
-/// Offset of the element that stands at `point`; only the own kind is instantiated.
+/// Offset of the data's element for the output's element at `point`. Only the instance's own kind
+/// is instantiated.
 template <int kKind>
 AICF_DEVICE index_t DataOffset(const Args& args, const Point& point, bool* inside) {
   index_t index_at = In1::kOffset, offset = In0::kOffset;
@@ -54,7 +57,8 @@ AICF_DEVICE index_t DataOffset(const Args& args, const Point& point, bool* insid
       offset += point.c[d - kBatch - kTuple + kLeading] * In0::stride(d);
     }
   } else {
-    // Where the indices begin in the output, and how far they push later axes of the data.
+    // The output's axis at which the axes of the indices begin, and by how many axes they move
+    // later axes of the data back.
     constexpr int kFrom = kKind == kGatherTake ? kAxis : 0;
     constexpr int kPush = kKind == kGatherTake ? kIndexRank - 1 : 0;
 #pragma unroll
@@ -68,7 +72,7 @@ AICF_DEVICE index_t DataOffset(const Args& args, const Point& point, bool* insid
   return offset;
 }
 
-/// The results' neighbours in the data, in as few accesses as their alignment allows.
+/// Loads the data for neighbouring results, in as few accesses as their alignment allows.
 AICF_DEVICE void LoadNeighbours(const In0::S* data, raw_t (&raw)[kResults]) {
   constexpr int N = kResults == 1 ? 1 : PieceOf<In0::S>(kResults, In0::run(kDataInner));
 #pragma unroll

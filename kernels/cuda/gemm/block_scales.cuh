@@ -1,24 +1,24 @@
-// Scales of blocks of a Hopper product's operands (GemmAttrs::scale_terms): one of A for each row
-// and stage, one of B for each stage and column, or for each block of 128 columns. They lie in
-// shared memory beside their stage. The sums of a stage are multiplied by both as they are added in
-// f32.
+// Scales of blocks of a Hopper product's operands (GemmAttrs::scale_terms). For each stage, A has a
+// scale for each row, and B one for each column or for each block of 128 columns. They lie in
+// shared memory beside their stage. When the sums of a stage are added in f32, each is multiplied
+// by the scales of its row and its column.
 #pragma once
 
 #include "common/hopper_stage.cuh"
 
 namespace aicf {
 
-/// The scales beside one stage, first those of the tile's rows, then those of its columns; and what
-/// a consumer's thread reads of them. kTerms is the number of terms that have one.
+/// How scales lie beside one stage, those of the tile's rows before those of its columns, and the
+/// scales that a consumer's thread has read into registers. kTerms terms of k share a scale.
 template <int kTerms>
 struct BlockScales {
   static constexpr bool kByColumn = attr_scale_columns == 1;
   static constexpr int kOfColumns = static_cast<int>(attr_scale_columns);
-  /// Columns from a multiple of kRun of the tile on that share a scale, whatever the tile.
+  /// Columns that share a scale in every tile, counted from a multiple of kRun in the tile.
   static constexpr int kRun = kByColumn ? 1 : MinOf(kOfColumns, kTileN & -kTileN);
   static constexpr int kOfB = kTileN / kRun;
   static constexpr int kFloats = kTileM + (kOfB + 3) / 4 * 4;
-  static constexpr int kWarps = 3;  ///< of the producer, that fetch them
+  static constexpr int kWarps = 3;  ///< warps of the producer that fetch the scales
   static_assert(kTerms == kTileK, "a stage has one scale");
   static_assert(kTerms == 0 || kByColumn || kOfColumns == 128, "of columns, or of 128 of them");
   static_assert(kTerms == 0 || (!kSwap && kProductHalves == 1), "the cores' rows are those of A");
@@ -28,7 +28,8 @@ struct BlockScales {
   float a[2];
   float b[kByColumn ? kColumns / 4 : kOfB];  ///< by column: those of the thread's own
 
-  /// Reads those of the consumer's block of 64 rows that begins at `row` of the tile.
+  /// Reads the scales of the thread's two rows in the block of 64 rows that begins at `row`
+  /// of the tile.
   AICF_DEVICE void ReadRows(const float* stage, int row) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
@@ -50,7 +51,7 @@ struct BlockScales {
       for (int j = 0; j < kOfB; ++j) b[j] = stage[kTileM + j];
     }
   }
-  /// What a thread's sum `j` of 64 rows is multiplied by.
+  /// The factor of the thread's sum j of a block of 64 rows (the order of common/wgmma.cuh).
   AICF_DEVICE float Of(int j) const {
     const int group = j / 4, below = j / 2 % 2;
     return a[below] * b[kByColumn ? 2 * group + j % 2 : group * 8 / kRun];

@@ -15,7 +15,8 @@ int64_t PartialBytes(const abi::Problem& p, const abi::Parameters& c) {
   return c["warps"] * s.halves * s.rows * 32 * c["piece"] * 4;
 }
 
-// What gemm/normalized_rows.cuh makes lies in static shared memory, beside a sum for each warp.
+// Empty, or why the kernel cannot normalise the rows of A. Normalised rows lie in static shared
+// memory, together with a sum for each warp (gemm/normalized_rows.cuh).
 std::string RefuseNormalizing(const abi::Problem& p) {
   if (!NormalizesRows(p)) return {};
   const abi::View& b = p.inputs[1];
@@ -43,7 +44,7 @@ int64_t GemvHost::MaxPiece(const abi::Problem& p, bool along_n) {
     if (d != axis && b.shape[d] != 1) space.groups[1].push_back(d);
   }
   int64_t piece = std::min<int64_t>(RunOf(b, space), 16 / DTypeBytes(b.dtype));
-  // Along n each half is whole pieces, so that the second begins with one.
+  // Along n each half must be whole pieces, so that the second half begins at a piece.
   const int64_t whole = b.shape[axis] / (along_n ? ProductOf(p).halves : 1);
   while (piece > 1 && whole % piece != 0) piece /= 2;
   return piece;

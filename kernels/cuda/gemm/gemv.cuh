@@ -1,8 +1,9 @@
-// cuda.gemm.gemv: few rows, so B is read once and memory is the limit. Where B is contiguous along
-// n, lanes take neighbouring columns and warps share out k; where it is contiguous along k, a warp
-// takes a column and its lanes share out k. Partial sums meet in a fixed order. Of a product of two
-// halves (kProductHalves) whoever has a column of results reads B's column of each half. Where A's
-// rows are normalised (kNormalizesRows), every block does that for itself.
+// cuda.gemm.gemv: products with few rows. B is read once, and memory is the limit. Where B is
+// contiguous along n, lanes take neighbouring columns and the warps of a block divide k; where it
+// is contiguous along k, a warp takes a column and its lanes divide k. Partial sums are added in a
+// fixed order. In a product of two halves (kProductHalves) the lane or warp that computes a column
+// of results reads the column of B in both halves. Where A's rows are normalised (kNormalizesRows),
+// every block does that for itself.
 #pragma once
 
 #include "gemm/normalized_rows.cuh"
@@ -23,7 +24,7 @@ struct Operands {
 #pragma unroll
     for (int d = 0; d < kAxisM; ++d) b += batch.c[d] * In1::stride(d);
   }
-  /// kPiece neighbours along k of a row, as they are multiplied.
+  /// Loads kPiece neighbours along k of row m of A, normalised where the product does that.
   AICF_DEVICE void Row(int m, index_t k, float (&x)[kPiece]) const {
     if constexpr (kNormalizesRows)
       LoadNormalized(m, k, x);
@@ -40,8 +41,8 @@ struct Operands {
   }
 };
 
-/// The results of a column and what their epilogues read, asked for before the sums so that it
-/// waits for memory no longer than they do.
+/// A column of results and the operands of its epilogue. These are requested before the sums are
+/// complete, so that their latency overlaps with that of the sums.
 struct Column {
   Epilogue::Operands<1> held[kM];
   index_t n, batch;
@@ -61,7 +62,8 @@ struct Column {
   }
 };
 
-/// Lanes along n: kPiece columns each.
+/// For a B that is contiguous along n: each lane has kPiece neighbouring columns, and the warps
+/// divide k.
 AICF_DEVICE void RowsOfB(const Args& args, const Operands& in, index_t n0, index_t batch) {
   constexpr int kUnroll = 4;
   __shared__ float partial[kWarps][kProductHalves][kM][32 * kPiece];
@@ -119,9 +121,9 @@ AICF_DEVICE void RowsOfB(const Args& args, const Operands& in, index_t n0, index
   }
 }
 
-/// A column of results that the lanes of one warp share out along k: kUnroll vectors of each lane
-/// and half are on their way at once, all of a short column, of any other as many as the rows leave
-/// registers for.
+/// A column of B whose k the lanes of one warp divide. Each lane has kUnroll vectors of each half
+/// in flight at once: all of its vectors where the column is short, otherwise as many as the sums
+/// of the rows leave registers for.
 struct SharedColumn {
   static constexpr index_t kStride = 32 * kPiece;
   static constexpr index_t kVectors = kLength > 0 ? (kLength - 1) / kStride + 1 : 1;
@@ -157,10 +159,11 @@ struct SharedColumn {
   }
 };
 
-/// Lanes along k: one column of results per warp. With kAhead its first vectors are asked for
-/// before the wait for the kernel before this one; B, and the gain of a norm, are constants then.
-/// The next kernel may start as soon as they are on their way, and ask for constants of its own
-/// while this one still waits: where kernels are short that hides their starts.
+/// For a B that is contiguous along k: one column of results per warp. With kAhead the column's
+/// first vectors are requested before the wait for the preceding kernel; B, and the gain of a norm,
+/// are constants then. The next kernel may start as soon as these vectors are in flight, and
+/// request its own constants while this kernel still waits. Where kernels are short, that hides the
+/// time that they take to start.
 AICF_DEVICE void ColumnOfB(const Args& args, const Operands& in, const Point& point, index_t n,
                            index_t batch) {
   const bool valid = n < kN;
@@ -198,7 +201,8 @@ AICF_DEVICE void ColumnOfB(const Args& args, const Operands& in, const Point& po
 AICF_DEVICE void Kernel(const Args& args) {
   const index_t tile = blockIdx.x % kTiles;
   const index_t batch = blockIdx.x / kTiles;
-  if (batch >= kOutputCount2) return WaitForPredecessors();  // none ends before the one before it
+  // A kernel must not end before the one before it has (KernelInfo::waits_first).
+  if (batch >= kOutputCount2) return WaitForPredecessors();
   const Point point = OutputPoint(0, 0, batch);
   const Operands in(args, point);
   if constexpr (kAlongN) {

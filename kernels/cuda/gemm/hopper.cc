@@ -17,7 +17,7 @@ std::string RefuseShape(const abi::Parameters& c, DType operands) {
   return RefuseHopperTile(c, operands, /*takes_sevens=*/false);
 }
 
-// Blocks of a cluster that share out k; 1 where the set does not have the name.
+// Number of blocks of a cluster that divide k among them; 1 where the set lacks the parameter.
 int64_t SplitOf(const abi::Parameters& c) { return std::max<int64_t>(1, c["split"]); }
 
 std::string RefuseSplit(const abi::Parameters& c, const ProductShape& s) {
@@ -39,7 +39,8 @@ std::string RefuseCluster(const abi::Parameters& c) {
   return {};
 }
 
-// Of a product whose blocks have scales (kernels/cuda/gemm/block_scales.cuh).
+// Empty, or why the kernel does not take the product's scales of blocks
+// (kernels/cuda/gemm/block_scales.cuh).
 std::string RefuseScales(const Problem& p) {
   if (!HasBlockScales(p)) return {};
   const auto& attrs = p.as<abi::GemmAttrs>();
@@ -65,14 +66,15 @@ std::string RefuseScaledTile(const Problem& p, const abi::Parameters& c) {
   if (c["promote"] == 0) return "sums of one stage have one scale, those of all have not";
   if (c["cluster"] != SplitOf(c)) return "blocks that share operands take no scales";
   if (p.as<abi::GemmAttrs>().scale_columns != 1) return {};
-  // Scales of columns are in registers, too.
+  // A thread holds the scales of its columns in registers, beside its sums.
   const int64_t most = c["consumers"] == 3 ? 128 : 192;
   const int64_t shares = c["ping_pong"] != 0 ? 1 : c["consumers"];
   const int64_t held = (c["tile_m"] / shares / 64 + 1) * (c["tile_n"] / 2) + c["tile_n"] / 4;
   return held <= most ? "" : StrCat(held, " sums and scales of a thread are above ", most);
 }
 
-// Of a product whose epilogue sees the moments of A's rows (kernels/cuda/gemm/row_moments.cuh).
+// Empty, or why the kernel cannot give the epilogue the moments of A's rows
+// (kernels/cuda/gemm/row_moments.cuh).
 std::string RefuseMomentsOf(const Problem& p) {
   if (!SeesMoments(p)) return {};
   const DType data = p.inputs[0].dtype;
@@ -87,7 +89,8 @@ std::string RefuseMomentsTile(const Problem& p, const abi::Parameters& c) {
   return SplitOf(c) == 1 ? "" : "blocks that share out k sum up no moments";
 }
 
-// Of a product that stores moments of parts of its results (kernels/cuda/gemm/store_parts.cuh).
+// Empty, or why the kernel cannot store the moments of parts of its results
+// (kernels/cuda/gemm/store_parts.cuh).
 std::string RefuseStoredPartsOf(const Problem& p) {
   if (!StoresParts(p)) return {};
   const int64_t columns = p.as<abi::GemmAttrs>().part_columns;
@@ -102,7 +105,9 @@ std::string RefuseStoredPartsTile(const Problem& p, const abi::Parameters& c) {
   if (c["tile_n"] % 64 != 0) {
     return StrCat("a tile of ", c["tile_n"], " columns has no whole parts of 64");
   }
-  // Warps join what they have of a part line by line; parts of other tiles have fewer lines.
+  // Warps join min(64, tile_m) lines at a time, as many as one part of the sums is expected
+  // to have. Tiles above 64 that are no multiple of it have parts of fewer lines
+  // (kStageColumns in common/hopper_sums.cuh).
   if (c["swap"] != 0 && SplitOf(c) == 1 && c["tile_m"] > 64 && c["tile_m"] % 64 != 0) {
     return StrCat("turned tiles of ", c["tile_m"], " rows store no moments of parts");
   }
@@ -114,20 +119,22 @@ std::string RefuseStoredPartsTile(const Problem& p, const abi::Parameters& c) {
 int64_t HopperScaleBytes(const Problem& p, int64_t tile_m, int64_t tile_n) {
   if (!HasBlockScales(p)) return 0;
   const int64_t columns = p.as<abi::GemmAttrs>().scale_columns;
-  // Columns from a multiple of a power of two on that share a scale, whatever the tile.
+  // Columns that share a scale in every tile: tiles begin at multiples of tile_n, so that runs of
+  // the largest power of two that divides it never reach from one scale into the next.
   const int64_t run = std::min(columns, tile_n & -tile_n);
   return 4 * (tile_m + CeilDiv(tile_n / run, int64_t{4}) * 4);
 }
 
 int64_t HopperMomentBytes(const Problem& p, const abi::Parameters& c) {
-  // Consumers that share a tile have a part of its rows each, unless they share out its columns.
+  // A consumer keeps the moments of the rows of A that it multiplies: all rows of a tile where
+  // consumers have tiles of their own or divide the tile along n, otherwise a part of them.
   const bool all_rows = c["ping_pong"] != 0 || c["swap"] != 0;
   const int64_t rows = c["tile_m"] * (all_rows ? c["consumers"] : 1);
   return SeesMoments(p) ? rows * 2 * DTypeBytes(DType::kF32) : 0;
 }
 
 int64_t HopperPartBytes(const Problem& p, const abi::Parameters& c) {
-  // Four warps join what they have of a line each.
+  // Each of a consumer's four warps puts a mean and squares, 8 bytes, here for every line.
   const bool joins = StoresParts(p) && c["swap"] != 0 && SplitOf(c) == 1;
   return joins ? c["consumers"] * 4 * std::min<int64_t>(64, c["tile_m"]) * 8 : 0;
 }

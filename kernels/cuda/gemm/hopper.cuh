@@ -1,32 +1,36 @@
-// cuda.gemm.hopper: out[b, m, n] = epilogue(sum_k A[b, m, k] * B[b, k, n]) by Hopper's own means.
-// One warpgroup (the producer) asks the copy engine for tiles of A and B, kStages of them ahead;
-// kConsumers warpgroups multiply them out of shared memory. Blocks stay and take tile after tile,
-// so that the copies for the next tile run during the epilogue of this one. Blocks of a cluster
-// share tiles: each fetches a part and sends it to all that need it. With kSplit they share the k
-// of one tile instead, and each finishes a part of it from the sums of all
-// (common/hopper_split.cuh).
+// cuda.gemm.hopper: out[b, m, n] = epilogue(sum_k A[b, m, k] * B[b, k, n]) by Hopper's warpgroup
+// products (wgmma) and its bulk tensor copy engine. One warpgroup (the producer) asks the copy
+// engine for tiles of A and B, up to kStages of them ahead; kConsumers warpgroups multiply them out
+// of shared memory. Blocks are persistent: each takes one output tile after the other, so that the
+// copies for its next tile run during the epilogue of the current one. Blocks of a cluster share
+// operand tiles: each fetches a part and sends it to all blocks that need it. With kSplit above 1
+// they divide the k of one output tile instead, and each finishes a part of that tile from the sums
+// of all blocks (common/hopper_split.cuh).
 //
 // The instance defines, beside what compiler/codegen/cuda_source.h lists,
 //   kTileM, kTileN, kTileK  the block's tile
 //   kStages                 tiles in flight
-//   kAhead                  B is a constant, and asked for before the wait for the kernel before
-//   kSplit                  blocks of a cluster that share out k; without it (1):
-//   kClusterM               blocks of a cluster along m; kClusterX / kClusterM of them along n
+//   kAhead                  1: B is a constant, and copies of it begin before the wait for the
+//                           preceding kernel (WaitForPredecessors)
+//   kSplit                  blocks of a cluster that divide k among them; where it is 1, they share
+//                           operand tiles, with
+//   kClusterM               blocks of the cluster along m, and kClusterX / kClusterM along n
 //   kConsumers              warpgroups that multiply
 //   kGroupM                 rows of cluster tiles that are walked together (1 or more)
-//   kSwap                   the tensor cores' rows are n instead of m (for few m, and the faster
-//                           choice for an output that is contiguous along m)
-//   kPingPong               every consumer has tiles of its own, and one's epilogue runs while
-//                           another multiplies; otherwise the consumers share the rows of one tile
-//   kPromote                1: float8 whose sums of every stage are added in f32; 0: the tensor
-//                           cores add up the products of all of k among themselves
+//   kSwap                   1: the rows of the tensor cores' tile run along n instead of m (for few
+//                           m, and the faster choice for an output that is contiguous along m)
+//   kPingPong               1: every consumer has tiles of its own, and the epilogue of one runs
+//                           while another multiplies; 0: consumers divide the rows of one tile
+//   kPromote                1: the sums of every stage are added up in f32 outside of the tensor
+//                           cores, for float8; 0: the tensor cores accumulate over all of k
 //   attr_scale_terms        128: operands have scales of blocks (GemmAttrs), which three warps
 //                           of the producer put beside each stage (gemm/scale_fetch.cuh); 0: none
 //   AICF_SEES_MOMENTS  a macro, 1: the epilogue has the moments of A's rows (GemmAttrs) as two more
-//                      raw inputs, which consumers sum up (gemm/row_moments.cuh), or, with
-//                      AICF_READS_PARTS, make of those of the rows' parts, which are In2
-//                      (gemm/part_moments.cuh); MomentsView, the view of the last output, where
-//                      they are stored, too
+//                      raw inputs. The consumers sum them up from A (gemm/row_moments.cuh), unless
+//                      there is AICF_READS_PARTS. MomentsView is the view of the last output, where
+//                      the moments are stored, too, with attr_stores_moments
+//   AICF_READS_PARTS   a macro, 1: consumers compute these moments from those of the rows' parts
+//                      instead, which are In2 (gemm/part_moments.cuh)
 //   AICF_STORES_PARTS  a macro, 1: the moments of parts of 64 (attr_part_columns) results of a row
 //                      are stored, too (gemm/store_parts.cuh), in PartsView, the view of the
 //                      last output
@@ -35,8 +39,9 @@
 //
 // Tensor maps. Rank 3, element type that of the operand (f32: TFLOAT32, which rounds on the way),
 // no interleaving, 128-byte swizzle, zeros outside, element strides 1, 1, 1. The base address
-// includes the view's offset. With peers = kClusterX / kClusterM for A and kClusterM for B, and
-// tile = kTileM for A and kTileN for B (mn stands for m in A and for n in B):
+// includes the view's offset. `peers` is the number of blocks that share a tile of the operand: 1
+// with kSplit above 1, otherwise kClusterX / kClusterM for A and kClusterM for B. With tile =
+// kTileM for A and kTileN for B (mn stands for m in A and for n in B):
 //   stride of k is 1:              extents {k, mn, batch}, strides of mn and batch in bytes,
 //                                  box {kTileK, tile / peers, 1}
 //   otherwise, stride of mn is 1:  extents {mn, k, batch}, strides of k and batch in bytes,
@@ -46,9 +51,9 @@
 //                                  extents {k, 8, 2, N / 8, batch}, strides those of n, of N times
 //                                  n, of 8 times n and of the batch in bytes, element strides of 1,
 //                                  box {kTileK, 8, 2, kTileN / 16 / peers, 1}
-// The batch is the output's, in the order of its memory: an operand moves along it with one stride,
-// or, where all its batch strides are 0, has extent 1 there and stays. The stride of an axis with
-// one element may be any legal one.
+// The batch axis walks the output's batch in the order of the output's memory. One stride has to
+// walk it in the operand; where all batch strides of the operand are 0, one matrix serves the whole
+// batch, and the axis has extent 1. An axis with one element may have any legal stride.
 //
 // Illegal, and for the host to refuse:
 //   - operands that are not both bf16, both f16, both f32 under tf32, both f8e4m3fn or both f8e5m2
@@ -63,8 +68,8 @@
 //   - kPromote other than 0 for operands that are not float8
 //   - kTileM (kSwap: kTileN) not a multiple of 64 * kConsumers (kPingPong: of 64)
 //   - more sums of a thread, (rows of a consumer / 64) * (columns / 2), than fit its registers:
-//     160 with 1 or 2 consumers, 96 with 3; with kPromote, which needs those of 64 rows once more,
-//     192 and 128
+//     160 with 1 or 2 consumers, 96 with 3; with kPromote, which holds a stage's sums of 64 rows
+//     beside them and counts these, too, 192 and 128
 //   - along k: tile / peers not a multiple of 8 or above 256; across k: tile not a multiple of
 //     64
 //   - two halves: an N that is no multiple of 8; along k tile / peers not a multiple of 16;
@@ -74,21 +79,24 @@
 //   - kPingPong with fewer than 2 consumers, or with kSplit above 1
 //   - kSplit above 1 and other than kClusterX, with kClusterM above 1, or above the steps of k
 //   - threads other than 128 * (kConsumers + 1), kConsumers outside 1 to 3
-//   - scales of other than 128 terms and of 1 or 128 columns, of operands other than float8, not in
-//     f32; with scales kSwap, kPromote 0, two halves, blocks that share operands; with scales of 1
-//     column more than 192 (3 consumers: 128) sums and scales of a thread, kTileN / 4
-//   - moments (AICF_SEES_MOMENTS) of operands of other than 16 bits or, but for those made of
-//     parts, of an A whose lines do not run along k; with moments scales and, but for those made
-//     of parts, kSwap and kSplit above 1
-//   - stored parts of other than 64 columns; with them two halves, an output contiguous along m, a
-//     kVector of 1, a kTileN that is no multiple of 64, and with kSwap and kSplit 1 a kTileM above
-//     64 that is none
+//   - scales that are not in f32, not of 128 terms, not of 1 or 128 columns, or of operands other
+//     than float8. With scales: kSwap, kPromote 0, two halves, blocks that share operands. With
+//     scales of 1 column: more than 192 (3 consumers: 128) sums and scales of a thread together,
+//     of which kTileN / 4 are scales
+//   - moments (AICF_SEES_MOMENTS) with operands of other than 16 bits, or together with scales.
+//     With moments that are summed up from A, not made of parts: an A whose lines do not run along
+//     k, kSwap, kSplit above 1
+//   - stored parts of other than 64 columns. With stored parts: two halves, an output contiguous
+//     along m, a kVector of 1, a kTileN that is no multiple of 64 and, with kSwap and kSplit 1, a
+//     kTileM that is above 64 and no multiple of it
 //   - dynamic shared memory below SharedBytes = 1024 + kStages * (kTileM + kTileN) * 128 +
-//     kConsumers * 16384 + 16 * kStages; with kSplit above 1 what HopperStoreBytes says more; with
-//     moments 8 bytes for every row of every consumer (kSwap: kTileM); with stored parts, kSwap and
-//     kSplit 1 32 bytes for every one of kTileM (64 at most) of every consumer; all of it must not
-//     exceed 232448; kStages below 2
-// Workspace: none. Grid: kClusterX times the number of clusters that stay, any number of them.
+//     kConsumers * 16384 + 16 * kStages, or SharedBytes above 232448. SharedBytes has, with kSplit
+//     above 1, HopperStoreBytes instead of 16384; with scales, HopperScaleBytes more for every
+//     stage; with moments, 8 bytes more for every row of every consumer (kSwap: kTileM rows); with
+//     stored parts, kSwap and kSplit 1, 32 bytes more for each of min(64, kTileM) rows of every
+//     consumer
+//   - kStages below 2
+// Workspace: none. Grid: kClusterX times the number of persistent clusters, any number of them.
 #pragma once
 
 #include "gemm/hopper_tile.cuh"
@@ -122,13 +130,13 @@ typedef NoMoments Moments;
 #endif
 }  // namespace aicf
 
-// What follows is made of the tile.
+// The headers below are written in terms of the types above.
 #include "common/hopper_product.cuh"
 #include "gemm/scale_fetch.cuh"
 
 namespace aicf {
 
-/// What the producer asks for in one step of k after the other.
+/// The tiles of A and B that the producer requests for one step of k. Next() goes on to the next.
 struct Fetch {
   static constexpr int kBytes = kStageBytes;
   static constexpr unsigned kAll = (1u << kSharing) - 1;

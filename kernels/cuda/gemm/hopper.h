@@ -21,9 +21,9 @@ struct GemmHopperHost : CudaHostBase {
       {"tile_m", 8, 512},  {"tile_n", 8, 512},  {"tile_k", 32, 128}, {"stages", 2, 16},
       {"cluster_m", 1, 8}, {"cluster", 1, 8},   {"consumers", 1, 3}, {"group_m", 1, 1024},
       {"swap", 0, 1},      {"ping_pong", 0, 1}, kVectorRange,        kBlocksRange,
-      {"split", 1, 8, 1},     // without it: every block sums all of k
-      {"ahead", 0, 1, 0},     // without it: nothing is read before the wait
-      {"promote", 0, 1, 0}};  // without it: the tensor cores add up all of k
+      {"split", 1, 8, 1},     // if absent: every block sums all of k
+      {"ahead", 0, 1, 0},     // if absent: nothing is read before the wait
+      {"promote", 0, 1, 0}};  // if absent: the tensor cores add up all of k
 
   /// Nothing but its results is written, and no operand is read where they are.
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);
@@ -36,14 +36,15 @@ struct GemmHopperHost : CudaHostBase {
 /// Bytes of shared memory, as gemm/hopper.cuh lays it out.
 int64_t HopperSharedBytes(const abi::Problem& problem, const abi::Parameters& parameters);
 
-/// Of these, what the scales of blocks take beside each stage of a tile; 0 without scales.
+/// The part of these bytes that the block scales beside each stage take (GemmAttrs::scale_terms); 0
+/// without scales.
 int64_t HopperScaleBytes(const abi::Problem& problem, int64_t tile_m, int64_t tile_n);
 
-/// Of these, what the moments of rows take that every consumer keeps; 0 without moments.
+/// The part of these bytes in which consumers keep the moments of their rows; 0 without moments.
 int64_t HopperMomentBytes(const abi::Problem& problem, const abi::Parameters& parameters);
 
-/// Of these, what a product takes that stores moments of parts; 0 for others.
+/// The part of these bytes in which warps join the moments of parts that they store
+/// (gemm/store_parts.cuh); 0 where nothing is joined.
 int64_t HopperPartBytes(const abi::Problem& problem, const abi::Parameters& parameters);
-
 
 }  // namespace aicf::cuda

@@ -26,19 +26,23 @@ int64_t TilesOf(const HopperRow& r, const ProductShape& s) {
   return CeilDiv(s.rows, r.m) * CeilDiv(s.columns, r.n) * s.batch;
 }
 
-// Whole clusters, at most one block per multiprocessor: blocks stay and take tile after tile.
+// Blocks of the launch: whole clusters and at most one block per multiprocessor, because blocks are
+// persistent and take tile after tile. Where blocks divide k, every tile has blocks of its own.
 int64_t BlocksFor(const HopperRow& r, const ProductShape& s, int64_t split, int sm_count) {
   if (split > 1) return TilesOf(r, s) * split;
   const int64_t clusters = CeilDiv(TilesOf(r, s), r.cluster);
   return std::min<int64_t>(clusters, std::max<int64_t>(1, sm_count / r.cluster)) * r.cluster;
 }
 
-// Where blocks share k, what they send each other may take the place of a stage or two.
+// The row's stages, or as many as shared memory has room for: where blocks divide k, the sums that
+// they send each other may take the place of a stage or two.
 int64_t StagesFor(const HopperRow& r, const abi::Problem& p, int64_t split,
                   const abi::DeviceSpec& d) {
   const int64_t stage = (r.m + r.n) * 128 + 16 + HopperScaleBytes(p, r.m, r.n);
-  const abi::Parameters tile = {{"tile_m", r.m},   {"consumers", r.consumers},
-                                {"swap", r.swap},  {"ping_pong", r.turns},
+  const abi::Parameters tile = {{"tile_m", r.m},
+                                {"consumers", r.consumers},
+                                {"swap", r.swap},
+                                {"ping_pong", r.turns},
                                 {"split", split}};
   const int64_t moments = HopperMomentBytes(p, tile) + HopperPartBytes(p, tile);
   const int64_t room = static_cast<int64_t>(d.max_shared_bytes) - 1024 - moments -
@@ -46,10 +50,10 @@ int64_t StagesFor(const HopperRow& r, const abi::Problem& p, int64_t split,
   return std::min(r.stages, room / stage);
 }
 
-// Rows of tiles that are walked together. Swapped tiles are for few rows of A, and nearly all that
-// is read is B: all tiles of the same columns at once, so that memory gives B once.
-// Operands of 8 bits want no more than 1024 rows of results walked together: more were slower by a
-// tenth to a fourth.
+// Rows of tiles that are walked together (kGroupM). Swapped tiles are for few rows of A, so that
+// nearly all that is read is B: all tiles of the same columns are walked together there, and B is
+// read from memory once. With operands of 8 bits at most 1024 rows of results are walked together,
+// because more were slower by a tenth to a fourth.
 int64_t GroupFor(const HopperRow& r, const abi::Problem& p) {
   constexpr int64_t kMost = 1024;
   const int64_t rows = r.m * r.cluster_m;
@@ -81,18 +85,18 @@ abi::Parameters ParametersOf(const HopperRow& r, const abi::Problem& p, const ab
           {"promote", HopperPromotion(p, steps)}};
 }
 
-// Multiprocessors that clusters of so many blocks fill at once. A cluster lies within one group of
-// 16 or so multiprocessors, and some groups are smaller: on an H200 neither 24 clusters of 5 nor 16
-// of 8 run at once.
+// Number of blocks that can run at once in clusters of `split` blocks, one to a multiprocessor. A
+// cluster has to lie within one group of 16 or so multiprocessors, and some groups are smaller: on
+// an H200 neither 24 clusters of 5 nor 16 of 8 run at once.
 int64_t RoomFor(int64_t split, int sm_count) {
   if (split <= 2) return sm_count;
   constexpr int64_t kGroup = 16;
   return sm_count * (kGroup / split * split) / kGroup * 9 / 10;
 }
 
-// Blocks that may share out the k of one tile: 1, and where the tiles alone would leave
-// multiprocessors idle the three largest numbers for which all blocks run at once, each with two
-// steps of k at least.
+// The numbers of blocks to consider for dividing the k of one tile: 1 and, where the tiles alone
+// would leave multiprocessors idle, the three largest for which all blocks run at once and each of
+// them has at least two steps of k.
 std::vector<int64_t> SplitsFor(const HopperRow& r, const ProductShape& s, int64_t tile_k,
                                int sm_count) {
   std::vector<int64_t> splits = {1};
@@ -106,7 +110,8 @@ std::vector<int64_t> SplitsFor(const HopperRow& r, const ProductShape& s, int64_
   return splits;
 }
 
-// Operands of the epilogue that are read element by element, as a residual is: not along n alone.
+// Number of epilogue operands that have an element for each result, as a residual has, instead of
+// one for each column or row.
 int WholeOperands(const abi::Problem& p) {
   int whole = 0;
   for (size_t k = static_cast<size_t>(p.core_inputs); k < p.inputs.size(); ++k) {
@@ -117,10 +122,11 @@ int WholeOperands(const abi::Problem& p) {
   return whole;
 }
 
-// Microseconds that it takes a product to finish a norm of its rows with moments of parts, to store
-// such moments, or to read numbers of rows, as a residual connection behind a norm does. Measured
-// with BERT on an H200: with 4096 rows the three cost twice what the norms did, with 128 rows less
-// than these. That tiles of other shapes would cost otherwise is not known, and none is preferred.
+// Microseconds that a product takes to finish a norm of its rows from the moments of their parts,
+// to store such moments, and to read operands with one number for each row, as a residual
+// connection behind a norm does. Measured with BERT on an H200: with 4096 rows the three cost twice
+// what the norms did, with 128 rows less than the norms. Whether the cost depends on the shape of
+// the tile is not known, so that no shape is preferred.
 double PartsUs(const abi::Problem& p, const abi::DeviceSpec& d) {
   constexpr double kEach = 0.65e-4, kRowNumber = 0.33e-4;
   double us = (ReadsParts(p) ? kEach : 0) + (StoresParts(p) ? kEach : 0);
@@ -132,11 +138,12 @@ double PartsUs(const abi::Problem& p, const abi::DeviceSpec& d) {
   return us * static_cast<double>(abi::ElementsOf(p.outputs[0])) / d.sm_count;
 }
 
-// A product of 16-bit operands that takes 0.1 ms and more has the device at its power limit: what
-// moves bytes then costs time, however well it hides. Measured side by side at that limit: tiles of
-// 16384 results, whose consumers take turns, against tiles of 32768, and of these the ones with
-// fewer columns, which read more of A for each product. That tiles between them cost as much as the
-// smaller is assumed.
+// A factor for the time of a step at the device's power limit, which a product of 16-bit operands
+// reaches if it takes 0.1 ms or more. Moving bytes costs time there even if it is hidden behind
+// products. Measured side by side at that limit: kSmallCost for tiles of 16384 results, whose
+// consumers take turns, against tiles of 32768; kNarrowCost for those of the latter that have fewer
+// columns and read more of A for each product. Tiles of sizes in between are assumed to cost as
+// much as the smaller.
 double PowerFactor(const HopperRow& r, const abi::Problem& p, const abi::DeviceSpec& d) {
   constexpr double kLongUs = 100, kSmallCost = 1.06, kNarrowCost = 1.02;
   constexpr int64_t kLargeTile = 32768, kWide = 256;
@@ -149,10 +156,11 @@ double PowerFactor(const HopperRow& r, const abi::Problem& p, const abi::DeviceS
   return r.n < kWide ? kNarrowCost : 1;
 }
 
-// Sums that are added in parts, for each step. Where consumers share a tile one adds while another
-// multiplies; where they take turns, or there is one, the tensor cores wait. A consumer with two
-// blocks of 64 rows was slower by an eighth than those with one, but faster with scales of blocks,
-// which cost a time for each stage of a tile whatever its size.
+// A factor for the time of a step whose sums are added in f32 outside of the tensor cores
+// (promote). Where consumers share a tile, one adds while another multiplies; where they have tiles
+// of their own, or there is only one, the tensor cores wait. A consumer with two blocks of 64 rows
+// was slower by an eighth than those with one, but faster with scales of blocks, whose cost for
+// each stage of a tile does not depend on the tile's size.
 double PartsFactor(const HopperRow& r, const abi::Problem& p, int64_t steps) {
   constexpr double kWaits = 1.4, kTwoBlocks = 1.2;
   if (HopperPromotion(p, steps) == 0) return 1;
@@ -161,23 +169,24 @@ double PartsFactor(const HopperRow& r, const abi::Problem& p, int64_t steps) {
   return rows > 64 * r.consumers && !HasBlockScales(p) ? kTwoBlocks : 1;
 }
 
-// What one block does for one tile, in microseconds, as fitted to the times of the products of
-// bench/products on an H200.
+// The time that one block takes for one tile, in microseconds, as fitted to the times of the
+// products of bench/products on an H200.
 struct TileTimes {
   double multiply, store;
 
   TileTimes(const HopperRow& r, const abi::Problem& p, const abi::DeviceSpec& d, int64_t split) {
     const auto m = static_cast<double>(r.m), n = static_cast<double>(r.n);
-    // Per step of 128 bytes along k: the tensor cores, the copies from the L2 cache, which are as
-    // fast as one multiprocessor takes them however few ask, and the least time from one step to
-    // the next.
+    // What limits a step of 128 bytes along k: the tensor cores; the copies from the L2 cache,
+    // whose rate is what one multiprocessor can take in, however few multiprocessors ask; or the
+    // least time from one step to the next.
     constexpr double kLineBytes = 128, kBytesPerUs = 98e3, kLeastUs = 0.058;
     const double element = static_cast<double>(DTypeBytes(p.inputs[0].dtype));
     const double rate = d.tensor_flops_per_us / d.sm_count * 1.13 * (2 / element);
     const double products = 2 * m * n * (kLineBytes / element) / rate;
     const double copies = (m + n) * kLineBytes / kBytesPerUs;
-    // A thread has 32 terms of a row to sum up before it asks for the next products. Measured on an
-    // H100: 0.12 us a step with tiles of 64 rows, which the tensor cores hide none of.
+    // For moments a thread sums up 32 terms of a row in each step before it starts the next
+    // products. Measured on an H100 with tiles of 64 rows: 0.12 us a step, none of which is hidden
+    // behind the tensor cores.
     constexpr double kMomentsUs = 0.12;
     const double moments = SeesMoments(p) && !ReadsParts(p) ? kMomentsUs : 0;
     const int64_t all = CeilDiv(ProductOf(p).length * DTypeBytes(p.inputs[0].dtype), int64_t{128});
@@ -186,7 +195,7 @@ struct TileTimes {
                                                PowerFactor(r, p, d) * PartsFactor(r, p, own) +
                                            moments);
     const auto operators = static_cast<double>(p.epilogue.nodes.size());
-    // Consumers that take turns have a tile each, the others share one.
+    // Consumers that take turns store a tile each by themselves; the others share one.
     const int64_t storing = r.turns != 0 ? 1 : std::min<int64_t>(r.consumers, 2);
     // Every sum passes through shared memory, every result through the expression.
     // Blocks that share k finish a part of the tile's results each.
@@ -196,13 +205,14 @@ struct TileTimes {
   }
 };
 
-// What blocks that share k pay for each other: to meet, the longer the more they are, and for the
-// sums that a block sends to those whose parts of the tile they are. Of 540 times of 27 products in
-// 16 bits on an H100, tiles with few sums were off by a fifth without the last part and those with
-// many by half; it is less than what fits these times best, by which BERT at batch 1 and its 12
-// products of 3072 terms took 20 us more. A thread sends pairs of sums where the tensor cores' rows
-// are rows of results, and one sum at a time where they are columns; results that are contiguous
-// along m, where it is the other way round, are not told apart.
+// What dividing k costs the blocks of a cluster: they have to meet, which takes longer the more of
+// them there are, and each has to send its sums to the blocks that finish them. Without the cost of
+// sending, predictions for 540 times of 27 products in 16 bits on an H100 were off by a fifth for
+// tiles with few sums and by half for tiles with many. It is set lower than what fits these times
+// best, because with the best fit BERT at batch 1, with its 12 products of 3072 terms, took 20 us
+// more. A thread sends pairs of sums where the tensor cores' rows are rows of results, and one sum
+// at a time where they are columns. For results that are contiguous along m it is the other way
+// round, which is not taken into account.
 double MeetUs(const HopperRow& r, int64_t split) {
   constexpr double kStart = 0.3, kSquare = 0.017, kSum = 2.3e-4, kSingle = 0.05;
   if (split == 1) return 0;
@@ -223,7 +233,7 @@ double HopperUs(const HopperRow& r, const abi::Problem& p, const abi::DeviceSpec
       r.turns != 0 ? rounds * std::max(tile.multiply, (tile.multiply + tile.store) / 2) + tile.store
                    : rounds * (tile.multiply + tile.store);
   const double memory = abi::ByteCount(p) / (d.bytes_per_us * kMemoryShare);
-  // The shorter of the two does not hide behind the longer one altogether.
+  // Memory and tiles overlap, but the shorter time is not hidden behind the longer one altogether.
   constexpr double kNotHidden = 0.08;
   return d.launch_us + kStartUs + MeetUs(r, split) + std::max(memory, tiles) +
          kNotHidden * std::min(memory, tiles) + PartsUs(p, d);
@@ -236,7 +246,8 @@ std::vector<abi::Candidate> CandidatesFor<GemmHopperHost>(const abi::Problem& p,
                                                           const abi::DeviceSpec& d) {
   const ProductShape s = ProductOf(p);
   const int64_t tile_k = 128 / DTypeBytes(p.inputs[0].dtype);
-  // A block stores whole tiles however few blocks there are: vectors are never narrowed for more.
+  // The 0 keeps PreferredVector from narrowing the vector to get more blocks: here a block stores
+  // whole tiles, however few blocks there are.
   const int64_t vector = HopperVector(p, PreferredVector(GemmHopperHost::kKey, p, 0));
   std::vector<abi::Candidate> all;
   for (const HopperRow& row : kHopperRows) {

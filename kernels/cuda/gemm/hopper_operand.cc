@@ -23,8 +23,8 @@ bool IsContiguous(const abi::View& v, int axis) {
   return v.strides[axis] == 1 || v.shape[axis] == 1;
 }
 
-// The operand along the output's batch, in the order of the output's memory; axes of one element
-// left out.
+// How the operand is walked along the output's batch axes, taken in the order of the output's
+// memory. Axes of one element are left out.
 Walk BatchOf(const abi::Problem& p, int operand) {
   const abi::View& v = p.inputs[static_cast<size_t>(operand)];
   Dims axes;
@@ -41,16 +41,18 @@ bool StaysInPlace(const Walk& batch) {
   return true;
 }
 
-// k where both axes could be the contiguous one: its tiles are fetched in fewer boxes. The kernel
-// decides the same (LiesAlongK in gemm/hopper_tile.cuh): boxes of another shape have other bytes
-// than it waits for.
+// Whether lines run along k. They do where both axes could be the contiguous one and k has more
+// than one element, because tiles along k are fetched in fewer boxes. LiesAlongK in
+// gemm/hopper_tile.cuh must decide the same, or the kernel waits for another number of bytes than
+// the boxes bring.
 bool AlongK(const abi::View& v, const Axes& axes) {
   return IsContiguous(v, axes.k) && (v.shape[axes.k] > 1 || !IsContiguous(v, axes.other));
 }
 
-// Columns of B along k that alternate between the halves: whole swizzle patterns. Across k a box of
-// the second half begins behind the first one's columns, and a box begins at a whole piece along
-// its lines: another start is an illegal instruction.
+// Where B lies along k, runs of this many columns alternate between the two halves: 8 lines are a
+// whole swizzle pattern. A half has to be a multiple of it across k, too. A box of the second half
+// begins behind the first half's columns there, and a box must begin at a whole piece of 16 bytes
+// along its lines: any other start is an illegal instruction.
 constexpr int64_t kHalfRun = 8;
 
 int64_t HalvesOf(const abi::Problem& p, int operand) { return operand == 1 ? SumInputs(p) : 1; }
@@ -101,7 +103,7 @@ HopperOperand::HopperOperand(const abi::Problem& p, int operand)
   const int inner = along_k_ ? axes.k : axes.other, outer = along_k_ ? axes.other : axes.k;
   inner_ = view_.shape[inner];
   outer_ = view_.shape[outer];
-  // The engine wants a legal stride of an axis with one element too; it is never walked.
+  // The engine demands a legal stride even for an axis with one element, which it never walks.
   outer_stride_ = outer_ == 1 ? piece_ : view_.strides[outer];
   const Walk batch = BatchOf(p, operand);
   const bool stays = StaysInPlace(batch);

@@ -11,13 +11,14 @@ namespace aicf::cuda {
 
 class HopperOperand {
  public:
-  /// Empty, or why the engine cannot read operand 0 (A) or 1 (B): goes on after "operand 0 ".
+  /// Empty, or why the engine cannot read operand 0 (A) or 1 (B): the rest of a sentence that
+  /// begins with "operand 0 " or "operand 1 ".
   static std::string Refusal(const abi::Problem& problem, int operand);
 
   /// REQUIRES: Refusal is empty.
   HopperOperand(const abi::Problem& problem, int operand);
 
-  /// Whether its lines run along k.
+  /// Whether the operand's lines, which run along its contiguous axis, run along k.
   bool along_k() const { return along_k_; }
   /// Empty, or why the tile of these parameters cannot be fetched.
   std::string RefuseTile(const abi::Parameters& parameters) const;

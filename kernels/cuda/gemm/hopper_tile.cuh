@@ -16,7 +16,8 @@ static_assert(kLength > 0, "something is summed");
 static_assert(kRowBytes == 128, "a stage is one line of 128 bytes of k");
 constexpr index_t kSteps = (kLength - 1) / kTileK + 1;
 
-/// Columns of results of a tile: with two halves kTileN / 2 of either are its columns of B.
+/// Columns of results of a tile. With two halves a result takes one column of B from each half, so
+/// the tile's kTileN columns of B are kTileN / 2 of either half.
 constexpr int kResultColumns = kTileN / kProductHalves;
 
 constexpr int kClusterN = kSharing / kClusterM;
@@ -24,9 +25,11 @@ static_assert(kClusterM * kClusterN == kSharing, "the cluster is kClusterM x kCl
 static_assert(kClusterM == 1 || kClusterN == 1, "clusters in one direction");
 
 /// One operand's part of a stage. kPeers blocks of the cluster need the same part, and each fetches
-/// its share of it for all of them. Across k a tile's panels are shared out whole, or, where they
-/// cannot be, a share of k of each. With two halves runs of either alternate
-/// (StageOperand::kHalfRun): along k the box does that, across k panels come in turn from each.
+/// its share of it for all of them. Where lines run along k, a share is a range of lines. Where
+/// they run across k, it is a number of whole panels or, if kPeers does not divide their number, a
+/// range of k of every panel (kSharesK). With two halves (kParts) runs of either half alternate in
+/// the tile (StageOperand::kHalfRun): along k the tensor map's box interleaves them, across k the
+/// panels are fetched from the two halves in turn.
 template <bool kAlongK, int kTile, int kPeers, int kParts = 1>
 struct OperandTile : StageOperand<kAlongK> {
   static constexpr int kLineBytes = StageOperand<kAlongK>::kLineBytes;
@@ -40,8 +43,9 @@ struct OperandTile : StageOperand<kAlongK> {
   static constexpr int kPair = kParts * StageOperand<kAlongK>::kHalfRun;  ///< a run of each half
   static_assert(kParts == 1 || (kAlongK ? kLines : kTile) % kPair == 0, "whole runs of both");
 
-  /// Asks for share `peer` of the part of k from k0 and of the other direction from `first`, of
-  /// each half where there are two.
+  /// Requests share `peer` of the tile that begins at k0 along k and at `first` along m or n. With
+  /// two halves `first` counts columns of one half, and the tile has the same ones of both.
+  /// `blocks` has a bit for each block of the cluster that receives the share.
   static AICF_DEVICE void Fetch(const void* map, unsigned tile, unsigned barrier, int first, int k0,
                                 int batch, int peer, unsigned blocks) {
     if constexpr (kAlongK && kParts > 1) {
@@ -70,8 +74,8 @@ struct OperandTile : StageOperand<kAlongK> {
 };
 
 /// Whether the operand's tensor map has lines along k. An axis of one element is contiguous
-/// whatever its stride says. Where both axes are contiguous, k is the line unless it has one
-/// element alone: AlongK in gemm/hopper_operand.cc, which makes the map, must decide the same.
+/// whatever its stride says. Where both axes are contiguous, lines run along k unless k has only
+/// one element. AlongK in gemm/hopper_operand.cc, which makes the map, must decide the same.
 template <class View>
 AICF_DEVICE constexpr bool LiesAlongK(int k, int other) {
   const bool contiguous = View::stride(k) == 1 || View::extent(k) == 1;
@@ -81,7 +85,8 @@ AICF_DEVICE constexpr bool LiesAlongK(int k, int other) {
 typedef OperandTile<LiesAlongK<In0>(kAxisN, kAxisM), kTileM, kClusterN> TileA;
 typedef OperandTile<LiesAlongK<In1>(kAxisM, kAxisN), kTileN, kClusterM, kProductHalves> TileB;
 
-/// The operand's index along the third coordinate of its tensor map.
+/// The operand's coordinate along the batch axis of its tensor map: 0 where one matrix serves the
+/// whole batch.
 template <class View>
 AICF_DEVICE int BatchOf(index_t batch) {
   bool moves = false;
@@ -89,14 +94,14 @@ AICF_DEVICE int BatchOf(index_t batch) {
   return moves ? static_cast<int>(batch) : 0;
 }
 
-/// Where this block stands in its cluster, and the clusters' tiles one after the other.
+/// The block's place in its cluster, and the tiles that it computes one after the other.
 struct TileWalk {
   static constexpr index_t kTilesM = TilesIn(kM, index_t(kTileM) * kClusterM);
   static constexpr index_t kTilesN = TilesIn(kN, index_t(kResultColumns) * kClusterN);
   static constexpr index_t kTiles = kTilesM * kTilesN * kOutputCount2;
   static constexpr index_t kClusters = kGridX / kClusterX;
-  static constexpr bool kOne = kTiles <= kClusters;  ///< no block has two
-  /// Whether all that a tile makes are results.
+  static constexpr bool kOne = kTiles <= kClusters;  ///< no block has more than one tile
+  /// Whether tiles cover the output exactly, so that every sum of a tile belongs to a result.
   static constexpr bool kWhole =
       kM % (index_t(kTileM) * kClusterM) == 0 && kN % (index_t(kResultColumns) * kClusterN) == 0;
 
@@ -111,7 +116,8 @@ struct TileWalk {
     tile = static_cast<index_t>(blockIdx.x) / kClusterX;
     Place();
   }
-  /// Keeps the compiler from finding out the place after this point.
+  /// Makes the compiler compute the tile's indices before this point, so that they are ready when a
+  /// wait that follows ends.
   AICF_DEVICE void Hold() {
     HoldIndex(row0);
     HoldIndex(column0);
@@ -123,17 +129,18 @@ struct TileWalk {
     tile += kClusters;
     Place();
   }
-  /// The corner of the tile's results in the tensor cores' directions.
+  /// The tile's first result along the tensor cores' rows and columns.
   AICF_DEVICE index_t FirstRow() const { return kSwap ? column0 : row0; }
   AICF_DEVICE index_t FirstColumn() const { return kSwap ? row0 : column0; }
-  /// A line is one of the output's outer direction.
+  /// The index of line `outer` in the output, -1 where it is outside. Lines run along the output's
+  /// contiguous direction, and `outer` counts along the other one.
   AICF_DEVICE index_t LineOf(index_t outer) const {
     return kWhole || outer < kOutputCount1 ? outer : -1;
   }
-  /// Whether there are lines from `outer` on.
+  /// Whether the output has a line at or after `outer`.
   AICF_DEVICE bool MayHaveLines(index_t outer) const { return outer < kOutputCount1; }
-  /// Tiles run down kGroupM rows of tiles, then to the next column: what runs at the same time
-  /// needs few rows of A and few columns of B, which stay in the L2 cache.
+  /// Tiles are numbered down kGroupM rows of tiles, then on in the next column. Blocks that run at
+  /// the same time therefore need few rows of A and few columns of B, which stay in the L2 cache.
   AICF_DEVICE void Place() {
     constexpr index_t kGroup = kGroupM * kTilesN;
     const index_t in_batch = tile % (kTilesM * kTilesN);

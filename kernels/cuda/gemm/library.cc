@@ -25,8 +25,8 @@ abi::KernelInfo RowOf<LibraryHost>(abi::Family family) {
   row.workspace_bytes = [](const Problem&, const abi::DeviceSpec&) {
     return kLibraryWorkspaceBytes;
   };
-  // The library takes equal matrices for the residual and the result (C == D), and promises nothing
-  // for a bias.
+  // The library allows the residual and the result to be the same matrix (C == D). It promises
+  // nothing of the kind for a bias.
   row.in_place = [](const Problem& p, int input) {
     const Result<MatmulLayout> layout = DescribeMatmul(p);
     return layout.ok() && layout->residual_input == input && SameElements(p, input);

@@ -8,10 +8,11 @@ namespace aicf::cuda {
 
 inline constexpr std::string_view kLibraryKey = "cublaslt.matmul";
 
-/// The most scratch that an algorithm may use; a step has what its algorithm needs.
+/// The most scratch memory that an algorithm may use. A step has as much as its algorithm needs.
 inline constexpr uint64_t kLibraryWorkspaceBytes = 32 << 20;
 
-/// The row is no device kernel, hence not made from a host class's functions.
+/// The library's row in the registry. It is not a device kernel, so RowOf is specialised for it
+/// instead of reading the functions of a host class.
 struct LibraryHost {
   static constexpr std::string_view kKey = kLibraryKey;
 };

@@ -13,7 +13,7 @@ Status Refuse(std::string_view operand, std::string_view why) {
 
 /// The one stride that walks all batch axes of the view in order.
 Status DescribeBatch(std::string_view name, const View& view, MatrixLayout* out) {
-  int64_t expected = -1;  // stride that continues the axes inside
+  int64_t expected = -1;  // stride with which an axis continues those inside it; -1: any
   for (int axis = view.shape.rank() - 3; axis >= 0; --axis) {
     if (view.shape[axis] == 1) continue;
     const int64_t stride = view.strides[axis];

@@ -1,10 +1,10 @@
-/// From a gemm problem to cuBLASLt's terms: a pure function, so that the compiler that asks whether
-/// the library can run a step, whoever records an algorithm, and the runtime that replays it all
-/// describe the same matrix product. The one statement of what cuBLASLt takes.
+/// Translates a gemm problem into cuBLASLt's terms. This is a pure function, so that the compiler
+/// that asks whether the library can run a step, whoever records an algorithm, and the runtime that
+/// replays it all describe the same matrix product. What cuBLASLt takes is stated here alone.
 ///
-/// cuBLASLt counts columns first. A row-major product out = A * B is its transpose out' = B' * A',
-/// with the same bytes: the library's first matrix is the problem's B, its second the problem's A,
-/// its m the problem's n.
+/// cuBLASLt's matrices are column-major. A row-major product out = A * B is, with the same bytes,
+/// the column-major product out' = B' * A' of the transposed matrices: the library's first matrix
+/// is the problem's B, its second the problem's A, its m the problem's n.
 #pragma once
 
 #include <cstdint>

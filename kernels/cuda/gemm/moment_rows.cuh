@@ -1,7 +1,8 @@
-// What row_moments.cuh and part_moments.cuh share: the rows of a consumer whose mean and scale
-// (GemmAttrs::moments_epsilon) two neighbouring threads make together. Both lie in the consumer's
-// shared memory for its epilogue. A row is the concern of one warp unless the tensor cores' columns
-// run along m, or blocks share out k and exchange what they have summed up.
+// What row_moments.cuh and part_moments.cuh share. Two neighbouring threads of a consumer compute
+// the mean and the scale (GemmAttrs::moments_epsilon) of a row of A together and put them into the
+// consumer's shared memory, where the epilogue reads them. Only one warp of the consumer is
+// concerned with a row, unless the tensor cores' columns run along m (kSwap), or blocks divide k
+// and exchange their sums (kSplit).
 #pragma once
 
 #include "common/block.cuh"
@@ -16,7 +17,7 @@ struct MomentRows {
   static constexpr bool kStored = attr_stores_moments != 0;
   static constexpr int kRaws = 2;
   static constexpr int kRows = kSwap ? kTileM : kConsumerRows;  ///< of a consumer
-  static constexpr int kBlocks = (kRows - 1) / 64 + 1;          ///< that its threads have at once
+  static constexpr int kBlocks = (kRows - 1) / 64 + 1;          ///< of 64 rows, two threads a row
   static constexpr int kFloats = 2 * kRows;
   static constexpr bool kOneWarp = !kSwap && kSplit == 1;
 
@@ -25,18 +26,18 @@ struct MomentRows {
   static AICF_DEVICE index_t FirstOf(const Walk& walk, int row0) {
     return walk.row0 + (kSwap ? 0 : row0);
   }
-  /// Between what the consumer's threads put into its memory and what they read of it, and between
-  /// that and what they put there for the next tile.
+  /// Separates the writes of the consumer's threads to its memory from the reads that follow, and
+  /// those reads from the writes for the next tile.
   static AICF_DEVICE void Meet(int consumer) {
     if constexpr (kOneWarp)
       __syncwarp();
     else
       NamedBarrierMeet(4 + consumer, 128);
   }
-  /// The first of the consumer's rows that the thread has one half of, and which half.
+  /// The thread's row in each block of 64, which it shares with a neighbour, and its half of it.
   static AICF_DEVICE int Row() { return static_cast<int>(threadIdx.x) % 128 / 2; }
   static AICF_DEVICE int Half() { return static_cast<int>(threadIdx.x) % 2; }
-  /// Of both halves.
+  /// The sum over both halves of a row, `own` being the thread's.
   static AICF_DEVICE float OfRow(float own) { return own + ShuffleXor(own, 1); }
 
   /// Puts mean and scale of row `row` into the consumer's memory, if it has that row.
@@ -46,7 +47,8 @@ struct MomentRows {
         1.0f / sqrtf(fmaxf(variance, 0.0f) + static_cast<float>(attr_moments_epsilon));
     if (Half() == 0) *reinterpret_cast<Pack<float, 2>*>(memory + 2 * row) = {mean, scale};
   }
-  /// Stores the moments of a tile's rows, once: its columns are the first ones.
+  /// Stores the moments of a tile's rows. Of all tiles with these rows only the one with the first
+  /// columns does so, so that each row is stored once.
   template <class Walk>
   AICF_DEVICE void Store(const Args& args, const Walk& walk, int row0, const float* memory) const {
     if constexpr (kStored) {
@@ -61,7 +63,7 @@ struct MomentRows {
     }
   }
 
-  /// Where the numbers of row m lie in a view of [.., M, numbers].
+  /// Offset of the numbers of row m in a view of [.., M, numbers].
   template <class View>
   static AICF_DEVICE index_t OffsetOf(index_t m, index_t batch) {
     const Point at = kRowsInner ? OutputPoint(m, 0, batch) : OutputPoint(0, m, batch);

@@ -1,6 +1,7 @@
-// Rows of A that gemm/gemv.cuh multiplies normalised (kNormalizesRows): the block makes them once,
-// in shared memory, and rounds them as the math mode rounds operands, so that results are those of a
-// step of its own for the norm. Every row has as many warps.
+// The normalised rows of A that gemm/gemv.cuh multiplies (kNormalizesRows). Each block computes
+// them once, in shared memory, and rounds them as the math mode rounds operands, so that results
+// are the same as with a separate step for the norm. Every row has the same number of warps
+// (kWarpsOfRow).
 #pragma once
 
 #include "common/enums.cuh"
@@ -15,8 +16,10 @@ constexpr int kWarpsOfRow = [] {
 }();
 constexpr int kRowsAtOnce = kWarps / kWarpsOfRow;
 constexpr int kLanesOfRow = 32 * kWarpsOfRow;
-/// Pieces of a row that a lane has; few stay in registers between the two looks at them.
-constexpr int kPiecesOfLane = static_cast<int>((kLength + kLanesOfRow * kPiece - 1) / (kLanesOfRow * kPiece));
+/// Pieces of a row that a lane has. If they are few (kHolds), they stay in registers between the
+/// two passes over the row, of which one adds up squares and the other scales.
+constexpr int kPiecesOfLane =
+    static_cast<int>((kLength + kLanesOfRow * kPiece - 1) / (kLanesOfRow * kPiece));
 constexpr bool kHolds = kPiecesOfLane <= 2;
 constexpr int kHeldPieces = kHolds && kPiecesOfLane > 0 ? kPiecesOfLane : 1;
 
@@ -34,7 +37,7 @@ AICF_DEVICE NormalizedRow* NormalizedRows() {
   return rows;
 }
 
-/// kPiece neighbours of a row that has been made.
+/// Loads kPiece neighbours of a row that has been normalised.
 AICF_DEVICE void LoadNormalized(int m, index_t k, float (&x)[kPiece]) {
   typedef Pack<row_t, kMoved> Made;
 #pragma unroll
@@ -45,7 +48,8 @@ AICF_DEVICE void LoadNormalized(int m, index_t k, float (&x)[kPiece]) {
   }
 }
 
-/// The sum over the warps of a row, in the order of the warps. Meets the block once.
+/// The sum of `value` over the warps of a row, in the order of the warps. All threads of the block
+/// have to call it: it may contain a barrier of the block.
 AICF_DEVICE float SumOfRow(float value) {
   __shared__ float sums[kWarps];
 #pragma unroll
@@ -61,13 +65,14 @@ AICF_DEVICE float SumOfRow(float value) {
   return value;
 }
 
-/// One row of a lane: its elements, squared and added up, then scaled and stored.
+/// A lane's elements of one row: their squares are added up, then they are scaled and stored.
 class RowMaker {
  public:
   AICF_DEVICE RowMaker(const RowSource<In0>& a, const RowSource<GainView>& gain, int m)
       : a_(a), gain_(gain), m_(m) {}
 
-  /// What of the gain is held, which may be before the wait.
+  /// Loads the gain, where it is held in registers. It may be called before the wait with kAhead,
+  /// because the gain is a constant then.
   AICF_DEVICE void HoldGain() {
     if constexpr (!kHolds) return;
 #pragma unroll
@@ -125,8 +130,9 @@ class RowMaker {
   float held_[kHeldPieces][kPiece], gains_[kHeldPieces][kPiece];
 };
 
-/// Makes all rows of the batch. The whole block calls it, and has them afterwards. `wait` is called
-/// once, before A is read, and after what is held of the first gain has been asked for.
+/// Normalises all rows of the batch, after which every thread of the block may read them. All
+/// threads of the block have to call it. `wait` is called once: after the gain of the thread's
+/// first row has been requested, where it is held, and before A is read.
 template <class Wait>
 AICF_DEVICE void NormalizeRows(const RowSource<In0>& a, const RowSource<GainView>& gain,
                                Wait wait) {
@@ -134,7 +140,7 @@ AICF_DEVICE void NormalizeRows(const RowSource<In0>& a, const RowSource<GainView
 #pragma unroll
   for (int turn = 0; turn < (kM + kRowsAtOnce - 1) / kRowsAtOnce; ++turn) {
     const int m = first + turn * kRowsAtOnce;
-    const bool is_row = m < kM;  // the others meet the block, too
+    const bool is_row = m < kM;  // threads without a row come to the barriers, too
     RowMaker row(a, gain, is_row ? m : 0);
     row.HoldGain();
     if (turn == 0) wait();

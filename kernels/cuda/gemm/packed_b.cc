@@ -13,7 +13,7 @@ using abi::Problem;
 
 constexpr int64_t kPiece = 8;  // values in 16 bytes
 
-/// B as matrices of rows of k.
+/// B as a sequence of matrices, each with a row of columns() elements for every k.
 class PackedMatrices {
  public:
   explicit PackedMatrices(const Problem& p) : view_(p.inputs[1]), rank_(view_.shape.rank()) {
@@ -71,8 +71,8 @@ std::string RefusePackedB(const Problem& p) {
   if (p.inputs[1].dtype != DType::kF32) {
     return StrCat("packs f32 alone, B is ", DTypeName(p.inputs[1].dtype));
   }
-  // Where B is narrow, the padding makes it up to eight times as large: the kernel's index may be
-  // 32 bits wide whatever B unpacked would need.
+  // Padding makes a narrow B up to eight times as large. The kernel's index type is chosen for the
+  // unpacked B and may have 32 bits only, so the packed form needs a limit of its own.
   constexpr int64_t kMaxElements = int64_t{1} << 30;
   const int64_t elements = PackedMatrices(p).elements();
   if (elements <= kMaxElements) return {};

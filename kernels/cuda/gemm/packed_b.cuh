@@ -1,12 +1,13 @@
 // B as cuda.gemm.tensor reads it: the step's operand, or with packed_b its packed form, which the
-// host's gemm/packed_b.h describes. Follows tile_mma.cuh.
+// host's gemm/packed_b.h describes. To be included after tile_mma.cuh.
 #pragma once
 
 namespace aicf {
 
 constexpr int kPackedPiece = 8;  // values in 16 bytes
 
-/// Answers like the view of an operand; the columns that pad a row count as columns of zeros.
+/// The packed form with the interface of an operand's view (In1). The columns that pad a row count
+/// as columns of zeros.
 struct PackedB {
   typedef tile_t S;
   static constexpr int kRank = In1::kRank;

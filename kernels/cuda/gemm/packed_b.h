@@ -3,8 +3,8 @@
 /// converted on its way into shared memory; packed, the copies of 16 bytes are asynchronous, and B
 /// takes half the memory traffic.
 ///
-/// Row after row of k, matrix after matrix of the batch: packed[matrix][k][n], rows padded with
-/// zeros to whole pieces of 16 bytes. Batch axes that B repeats along (stride 0) count no matrix.
+/// The layout is packed[matrix][k][n]. Matrices are those of the batch; rows are padded with zeros
+/// to whole pieces of 16 bytes. Batch axes along which B repeats (stride 0) add no matrices.
 /// gemm/packed_b.cuh says the same to the device.
 #pragma once
 

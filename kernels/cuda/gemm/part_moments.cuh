@@ -1,7 +1,9 @@
-// The moments of A's rows (GemmAttrs::moments_epsilon), which a Hopper product makes of those of
-// the rows' parts (GemmAttrs::part_terms). Two neighbouring threads have a row and every other part
-// of it each: while the tile's products are under way or, where these need looking after, before
-// them, while their first stages are on the way.
+// The moments of A's rows (GemmAttrs::moments_epsilon), which a Hopper product computes from the
+// moments of the rows' parts (GemmAttrs::part_terms). Two neighbouring threads share a row, and
+// each takes every other part of it. With kHoldsTile they compute the moments while the tile's
+// products run. Otherwise a consumer has to release stages during the products: it then computes
+// the moments of its first tile before the products, while the first stages are on the way, and
+// those of later tiles after the products.
 //
 // The means of parts are added up as differences from the first part's, so that no digits are lost
 // where all of them are far from 0.
@@ -15,14 +17,15 @@ struct PartMoments : MomentRows {
   static constexpr bool kReadsStages = false;
   static constexpr int kTerms = static_cast<int>(attr_part_terms);
   static constexpr int kParts = static_cast<int>(kLength / kTerms);
-  static constexpr int kOwn = (kParts + 1) / 2;            ///< of a thread
-  static constexpr int kHeld = MinOf(kOwn, 24 / kBlocks);  ///< asked for ahead
-  typedef Pack<float, 2> Part;                             ///< mean and squares
+  static constexpr int kOwn = (kParts + 1) / 2;            ///< parts of a row that a thread takes
+  static constexpr int kHeld = MinOf(kOwn, 24 / kBlocks);  ///< of these, those loaded by Begin
+  typedef Pack<float, 2> Part;  ///< mean, and sum of the squares of the differences from it
 
   Part held[kBlocks][kHeld];
   const float* rows[kBlocks];
 
-  /// Asks for the first parts of the rows of a tile; rows behind the last one read that.
+  /// Requests the thread's first kHeld parts of its rows of a tile. Rows past the last one read the
+  /// last one.
   template <class Walk>
   AICF_DEVICE void Begin(const Args& args, const Walk& walk, int row0) {
 #pragma unroll

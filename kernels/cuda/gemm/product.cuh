@@ -1,7 +1,7 @@
-// out[b, m, n] = epilogue(sum_k A[b, m, k] * B[b, k, n]): one tile of kTileM x kTileN per block. Of
+// out[b, m, n] = epilogue(sum_k A[b, m, k] * B[b, k, n]): one tile of kTileM x kTileN per block. In
 // a product of two halves (kProductHalves) a tile has kTileN / 2 columns of either half, so that a
-// block has both sums of its results. Follows tile_ffma.cuh or tile_mma.cuh, and OperandB, the view
-// of B.
+// block has both sums of its results. To be included after tile_ffma.cuh or tile_mma.cuh, and after
+// the definition of OperandB, the view of B.
 #pragma once
 
 #include "common/tile.cuh"
@@ -46,8 +46,8 @@ struct MatrixSource {
   }
 };
 
-/// B, whose columns are counted as the tiles have them: with two halves kTileN / 2 of the first, as
-/// many of the second, then the next ones of the first.
+/// B with its columns counted in the order in which tiles have them. With two halves, that is
+/// kTileN / 2 columns of the first half, the same ones of the second, then the next of the first.
 struct SourceB : MatrixSource<OperandB, kAxisN, kAxisM> {
   typedef MatrixSource<OperandB, kAxisN, kAxisM> Base;
   using Base::Base;
@@ -64,14 +64,15 @@ struct SourceB : MatrixSource<OperandB, kAxisN, kAxisM> {
   }
 };
 
-/// Elements per access along axis d: whole pieces only, so that a piece is valid as a whole.
+/// Elements per access along axis d. They divide the axis, so that a piece is inside as a whole or
+/// not at all.
 template <class View>
 AICF_DEVICE constexpr int PieceAlong(int d) {
   int v = PieceOf<typename View::S>(16, View::run(d));
   while (v > 1 && (View::extent(d) % v != 0)) v /= 2;
   return v;
 }
-/// The same along the columns of B, where the second half begins with a piece as well.
+/// The same along the columns of B, where the second half has to begin at a piece as well.
 AICF_DEVICE constexpr int PieceOfColumns(int most) {
   int v = MinOf(PieceAlong<OperandB>(kAxisN), most);
   while (kProductHalves > 1 && v > 1 && (kN % v != 0 || kResultColumns % v != 0)) v /= 2;
@@ -83,7 +84,8 @@ AICF_DEVICE constexpr bool AlongLast() {
   const index_t a = last < 0 ? -last : last, b = other < 0 ? -other : other;
   return View::extent(kAxisM) == 1 || (View::extent(kAxisN) > 1 && a <= b);
 }
-/// Across the tile's lines: one element, copied asynchronously, where the types allow it.
+/// Elements per access where memory is contiguous across the tile's lines: one, which is copied
+/// asynchronously, if elements have 4 bytes or more and are not converted; otherwise up to 4.
 template <class View>
 AICF_DEVICE constexpr int PieceAcross(int d) {
   return kSame<tile_t, typename View::S> && sizeof(tile_t) >= 4 ? 1 : MinOf(PieceAlong<View>(d), 4);

@@ -1,9 +1,9 @@
 // The moments of A's rows (GemmAttrs::moments_epsilon), which the consumers of a Hopper product sum
-// up from the stages that they multiply, while the tensor cores are at work: two neighbouring
-// threads have a row, half of each stage's line each.
+// up from the stages that they multiply, while the tensor cores are at work. Two neighbouring
+// threads share a row, and each takes half of the row's line in every stage.
 //
 // The variance is the mean of the squares less the square of the mean. That loses digits where the
-// mean is many times the deviation, but elements of 16 bits have lost more there.
+// mean is many times the deviation, but rounding the elements to 16 bits has lost more there.
 #pragma once
 
 #include "gemm/moment_rows.cuh"
@@ -18,7 +18,8 @@ struct RowMoments : MomentRows {
   static constexpr int kPieces = kTileK / kPiece / 2;  ///< of a thread in a stage
   static_assert(kPieces == 4, "half a line of 128 bytes");
 
-  // Of terms at even and at odd places: additions that need not wait for each other.
+  // The terms at even and at odd places have sums of their own, so that the additions to one need
+  // not wait for those to the other.
   float sum[kBlocks][2], squares[kBlocks][2];
 
   template <class Walk>
@@ -26,15 +27,16 @@ struct RowMoments : MomentRows {
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) sum[i][0] = sum[i][1] = squares[i][0] = squares[i][1] = 0;
   }
-  /// Adds a stage of the rows' terms. `tile` is A's part of it from the consumer's first row on.
-  /// Behind the last term there are zeros, and which terms a thread has does not matter.
+  /// Adds the rows' terms of one stage. `tile` is the stage's tile of A from the consumer's first
+  /// row on. Past the last term it holds zeros. Pieces of a line are swizzled, but it does not
+  /// matter which of the row's terms a thread adds.
   AICF_DEVICE void AddStage(unsigned tile) {
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) {
       const int row = i * 64 + Row();
       const unsigned line = tile + row * kRowBytes + Half() * (kRowBytes / 2);
       unsigned words[kPieces][4];
-      // Neighbouring rows begin elsewhere, so that a warp reads all banks at once.
+      // Neighbouring rows begin with different pieces, so that a warp reads all banks at once.
 #pragma unroll
       for (int j = 0; j < kPieces; ++j) LoadPiece(line + (j ^ row % kPieces) * 16, words[j]);
 #pragma unroll

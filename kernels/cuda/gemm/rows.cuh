@@ -1,5 +1,5 @@
-// What gemm/gemv.cuh knows of a product's extents, and the rows of its operand A, or of the gain that
-// A is normalised with.
+// The extents of a product of gemm/gemv.cuh, and the loads of rows of its operand A and of the gain
+// that A is normalised with.
 #pragma once
 
 #include "common/block.cuh"

@@ -1,6 +1,7 @@
-// How scales of blocks come beside their stages (gemm/block_scales.cuh): warps of the producer copy
-// them one by one, in whatever order they lie, and the stage's barrier counts what has landed, so
-// that the copies for all free stages are under way at a time.
+// How scales of blocks come to lie beside their stages (gemm/block_scales.cuh). Warps of the
+// producer copy them element by element, whatever their layout in memory. A thread's copies arrive
+// at the stage's barrier by themselves when they have landed. The thread does not wait for them, so
+// that the copies for all free stages are under way at the same time.
 #pragma once
 
 #include "gemm/block_scales.cuh"
@@ -15,8 +16,8 @@ AICF_DEVICE const float* ScalesOfBatch(const void* scales, index_t batch) {
   return static_cast<const float*>(scales) + at;
 }
 
-/// The scales of a tile that one thread copies: where those of stage 0 of k lie, and what a stage
-/// further on adds.
+/// The scales of a tile that one thread copies. `from` has their places for the first step of k, to
+/// which Copy adds the offset of a later step.
 template <class Scales>
 struct ScalesOfThread {
   static constexpr int kThreads = 32 * Scales::kWarps;
@@ -27,7 +28,8 @@ struct ScalesOfThread {
   static AICF_DEVICE int Thread() {
     return static_cast<int>(threadIdx.x) - (kWarpgroup - kThreads);
   }
-  /// Rows and columns beyond the last have sums of zeros: any scale will do.
+  /// Rows and columns beyond the last have sums of zeros, so any scale will do for them: they get
+  /// the last one.
   AICF_DEVICE ScalesOfThread(const Args& args, const TileWalk& walk) {
     const float* a = ScalesOfBatch<ScalesOfA>(args.in[kScalesInput], walk.batch);
     const float* b = ScalesOfBatch<ScalesOfB>(args.in[kScalesInput + 1], walk.batch);
@@ -52,7 +54,8 @@ struct ScalesOfThread {
   }
 };
 
-/// Three warps of the producer: the scales of all stages of all the block's tiles.
+/// The work of three warps of the producer: they copy the scales for all steps of all the block's
+/// tiles.
 template <class Scales>
 AICF_DEVICE void FetchScales(const Args& args, const SharedLayout& shared) {
   const StepRange steps;

@@ -1,11 +1,13 @@
-// The moments of parts of a product's rows (GemmAttrs::part_columns): the mean of part_columns
-// neighbours of a result as they are stored, and the sum of the squares of their differences from
-// it. The next product that reads these rows makes its rows' moments of them
-// (gemm/part_moments.cuh), and nobody reads the rows for their moments alone.
+// Stores the moments of parts of a product's rows (GemmAttrs::part_columns). A part is part_columns
+// neighbouring results of a row, as they are stored; its moments are their mean and the sum of the
+// squares of their differences from it. The next product that reads these rows computes their
+// moments from those of the parts (gemm/part_moments.cuh), so that nobody reads the rows for their
+// moments alone.
 //
-// Neighbouring lanes have a line of results, a run each. It is a part, or, where the tensor cores'
-// rows run along n, the quarter of one that a warp has: the four warps of a consumer then put what
-// they have into its shared memory, and one of them joins it.
+// Neighbouring lanes have a line of results, one run each. The line is a part, unless the tensor
+// cores' rows run along n and k is not divided (kJoins). Then it is only the quarter of a part that
+// one warp has: the four warps of a consumer put their moments into its shared memory, and one
+// thread for each line joins them.
 #pragma once
 
 #include "common/block.cuh"
@@ -24,15 +26,17 @@ struct ResultParts {
   static_assert(!kJoins || kTileM <= 64 || kTileM % 64 == 0,
                 "a part has the lines that are joined");
 
-  /// Takes what the lane has, x from column i0 of a line on, if it has any: stores the moments, or
-  /// keeps them for Join as those of the part's line `line`. Every lane of the warp comes by.
+  /// Takes the lane's results x, which begin at column i0 of a line; `any` is false where the lane
+  /// has none. Stores the moments of the line or, with kJoins, keeps them in `shared` for Join, as
+  /// those of line `line` of the part. All lanes of the warp have to call it to exchange sums.
   template <int V>
   static AICF_DEVICE void Add(const Args& args, const float (&x)[V], bool any, index_t i0,
                               index_t i1, index_t i2, int line, float* shared) {
     constexpr int kLanes = kOwn / V;
     static_assert(kLanes * V == kOwn && kLanes <= 32 && 32 % kLanes == 0, "whole lines");
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    // Differences from one of the results have the digits that the deviation needs.
+    // Differences from one of the results are added up, because they keep the digits that the
+    // deviation needs.
     const float one = __shfl_sync(0xffffffffu, x[0], lane / kLanes * kLanes);
     float sum = 0, squares = 0;
 #pragma unroll
@@ -53,8 +57,9 @@ struct ResultParts {
     else
       Store(args, m, i0, i1, i2);
   }
-  /// Joins what the warps of consumer `consumer` have kept of a part's lines: `line_of` gives a
-  /// line's index in the output, below 0 where there is none; i0 is their first column.
+  /// Joins and stores what the warps of consumer `consumer` have kept for the lines of a part.
+  /// line_of(line) is the line's index in the output, below 0 where there is none; i0 is the part's
+  /// first column.
   template <class LineOf>
   static AICF_DEVICE void Join(const Args& args, int consumer, index_t i0, const LineOf& line_of,
                                index_t i2, const float* shared) {
@@ -64,7 +69,7 @@ struct ResultParts {
       const index_t i1 = line < kLines && StoreHalf() == 0 ? line_of(line) : -1;
       if (i1 >= 0)
         Store(args, Joined(reinterpret_cast<const PartOfLine*>(shared) + line), i0, i1, i2);
-      NamedBarrierMeet(7 + consumer, 128 * kStoreHalves);  // the next part's may come
+      NamedBarrierMeet(7 + consumer, 128 * kStoreHalves);  // the next part may overwrite it
     }
   }
 

@@ -1,7 +1,8 @@
-// cuda.nms.greedy: a block per pair of batch and class at a time. The candidates are gathered in
-// order; then, again and again, the block takes the best one left while every thread drops those of
-// its own that the box taken before covers. When the cluster is done with all pairs, rows are
-// written. The test is that of kernels/cpu/nms/boxes.h, operation by operation.
+// cuda.nms.greedy: each block of the one cluster handles one pair of batch and class at a time. It
+// gathers the candidates (the boxes above the score threshold) in their order. Then it takes the
+// best remaining candidate, again and again, while every thread drops those of its own candidates
+// that the box taken before covers. When the cluster has done all pairs, it writes the rows. The
+// test whether a box covers another is that of kernels/cpu/nms/boxes.h, operation by operation.
 #pragma once
 
 #include "common/block.cuh"
@@ -20,7 +21,8 @@ struct Box {
   float x_low, y_low, x_high, y_high;
 };
 
-/// The workspace: candidates of each block, then every pair's selection and its length.
+/// The workspace: the candidates of each block, then the selected boxes of each pair, then the
+/// number of these.
 struct Scratch {
   float* score;
   Box* box;
@@ -86,7 +88,8 @@ AICF_DEVICE int CountBefore(bool flag, int* all) {
   return before;
 }
 
-/// Puts the boxes above the threshold into the block's scratch, in order; gives their number.
+/// Puts the boxes above the threshold `least` into the block's scratch memory, in their order;
+/// returns their number.
 AICF_DEVICE index_t GatherCandidates(const Args& args, const Scratch& s, index_t pair,
                                      float least) {
   const index_t batch = pair / kClasses;
@@ -150,7 +153,7 @@ AICF_DEVICE void SelectPair(const Args& args, const Scratch& s, index_t pair, in
     const Best best = BestOfBlock(own);
     if (best.at < 0) break;
     last = s.box[best.at];
-    // The owner alone reads and writes a candidate's index.
+    // Only the thread that owns a candidate reads and writes its index.
     if (best.at % kBlockX == static_cast<int>(threadIdx.x)) {
       s.selected[static_cast<i64>(pair) * kMost + count] = s.index[best.at];
       s.index[best.at] = -1;
@@ -158,7 +161,7 @@ AICF_DEVICE void SelectPair(const Args& args, const Scratch& s, index_t pair, in
     ++count;
   }
   if (threadIdx.x == 0) s.counts[pair] = static_cast<i32>(count);
-  __syncthreads();  // the candidates make room for the next pair's
+  __syncthreads();  // the next pair's candidates take the place of these
 }
 
 AICF_DEVICE void StoreRow(const Args& args, index_t row, i64 batch, i64 of, i64 box) {

@@ -16,7 +16,8 @@ using abi::Problem;
 // The least part of a row that each block of a cluster should have.
 constexpr int64_t kClusterLength = 1024;
 
-// Neighbours along the normalised axes, or among the groups, are neighbours in memory.
+// Whether neighbours along the normalised axes (group 0), or neighbouring rows (group 1), are
+// neighbours in memory.
 bool Contiguous(const Problem& p, size_t group) {
   const Space domain = SpacesOf("", p).domain;
   const Walk walk = WalkOf(p.inputs[0], domain.groups[group]);
@@ -31,7 +32,7 @@ int64_t WidthOf(const Problem& p, const Space& domain) {
   return domain.Count(0) % vector == 0 ? vector : 1;
 }
 
-// What neighbouring threads read of groups in runs.
+// The useful share of what neighbouring threads read, where groups consist of several runs.
 double RunsShare(const Problem& p) {
   const int64_t run = RunOfGroup(p);
   return run == 0 ? 1 : SectorShare(run * DTypeBytes(p.inputs[0].dtype));
@@ -59,7 +60,8 @@ double NormalizeUs(const Problem& p, const DeviceSpec& d, const NormalizeWork& w
       static_cast<double>(abi::ElementsOf(p.inputs[0])) / std::max(1.0, threads * blocks);
   // Groups that do not fit in registers are read once per pass, from the cache at best.
   const double passes = per_thread > work.kept ? 2 : 1;
-  // A cluster's blocks share one of the groups of 16 to 18 multiprocessors: two of each are left.
+  // The blocks of a cluster run within one of the device's groups of 16 to 18 multiprocessors, and
+  // up to two of each group stay idle.
   const double places = work.cluster > 2 ? blocks * 18 / 16 : blocks;
   const double fit =
       std::min(d.threads_per_sm / threads, std::floor(65536 / (threads * work.registers)));
@@ -93,8 +95,8 @@ std::vector<Candidate> CandidatesFor<NormalizeRowsHost>(const Problem& p, const 
   const auto away = [](int64_t from, int64_t ideal) {
     return std::abs(std::log2(static_cast<double>(from) / static_cast<double>(ideal)));
   };
-  // One vector per lane is the shortest way through a row; where the machine is half full anyway,
-  // four vectors keep more bytes in flight. Up to 32 elements stay in registers.
+  // One vector per lane is the fastest way through a row. If the device is at least half full
+  // anyway, four vectors per lane keep more bytes in flight. Up to 32 elements stay in registers.
   const int64_t vectors = CeilDiv(length, WidthOf(p, domain));
   const bool full = 2 * rows * vectors > int64_t{d.threads_per_sm} * d.sm_count;
   const int64_t ideal =
@@ -104,7 +106,7 @@ std::vector<Candidate> CandidatesFor<NormalizeRowsHost>(const Problem& p, const 
   for (int64_t lanes = least; lanes <= most; lanes *= 2) {
     add(lanes, std::max<int64_t>(1, 128 / lanes), 1, 1 + 0.1 * away(lanes, ideal));
   }
-  // Few long rows are shared by as many multiprocessors as are idle.
+  // A few long rows are each shared by as many multiprocessors as would otherwise be idle.
   const int64_t most_blocks = std::min<int64_t>(8, d.max_cluster);
   for (int64_t cluster = 2; cluster <= most_blocks && rows * cluster <= 2 * d.sm_count;
        cluster *= 2) {

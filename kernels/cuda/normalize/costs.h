@@ -1,4 +1,4 @@
-/// What the predictions of the normalize kernels share.
+/// What the cost predictions of the normalize kernels share.
 #pragma once
 
 #include "kernels/cuda/common/choice.h"
@@ -22,12 +22,12 @@ struct NormalizeWork {
 double NormalizeUs(const abi::Problem& problem, const abi::DeviceSpec& device,
                    const NormalizeWork& work);
 
-/// Which part of the memory that moves is wanted, where stretches of so many bytes are read here
-/// and there: memory moves in sectors of 32 bytes.
+/// The share of the memory traffic that is useful when stretches of `bytes` bytes are read from
+/// scattered places: memory moves in sectors of 32 bytes.
 double SectorShare(int64_t bytes);
 
-/// What a block waits longer, in us, where it reads its part in stretches of so many elements: as
-/// an H200 does for 40 KB of stretches of 40 and of 80 bytes.
+/// How much longer, in us, a block waits because it reads its part in stretches of `elements`
+/// elements. Fitted to an H200 that reads 40 KB in stretches of 40 and of 80 bytes.
 double StretchesUs(const abi::Problem& problem, int64_t blocks, int64_t elements);
 
 }  // namespace aicf::cuda

@@ -5,14 +5,14 @@
 
 namespace aicf::cuda {
 
-/// Re-reading passes end before the first store of a row, which reads an element before it is
-/// replaced.
+/// Results may overwrite the input: passes that read a row again end before its first store, and
+/// every element is read before its own result is stored.
 struct NormalizeHostBase : CudaHostBase {
   static bool InPlace(const abi::Problem& p, int input) { return SameElements(p, input); }
 };
 
-/// Neighbouring threads walk the normalised axes: `lanes` threads per row, or with a cluster as
-/// many in each of its blocks.
+/// Neighbouring threads walk the normalised axes: `lanes` threads per row or, with a cluster,
+/// that many in each of its blocks.
 struct NormalizeRowsHost : NormalizeHostBase {
   static constexpr std::string_view kKey = "cuda.normalize.rows";
   static constexpr std::string_view kSource = "normalize/rows.cuh";
@@ -20,7 +20,7 @@ struct NormalizeRowsHost : NormalizeHostBase {
                                                         {"rows_per_block", 1, kMaxThreads},
                                                         kBlocksRange,
                                                         {"cluster", 1, 8, 1}};
-  /// What a block knows of a row: a value of 8 bytes for each of two sums.
+  /// Shared memory for what a block knows of a row: a value of 8 bytes for each of two sums.
   static constexpr uint32_t kClusterSharedBytes = 16;
 
   static std::string Refuse(const abi::Problem&, const abi::Parameters& given,
@@ -64,13 +64,14 @@ struct NormalizeColumnsHost : NormalizeHostBase {
   }
 };
 
-/// Elements of a group that follow each other in memory, where the groups of the first core operand
-/// are made of several such runs; 0 where each is one run. A group without neighbours in memory has
-/// runs of one element.
+/// If a group of the first core operand consists of several runs of memory: the number of elements
+/// in such a run (1 if no two elements of a group are neighbours in memory). If it is a single run:
+/// 0.
 int64_t RunOfGroup(const abi::Problem& problem);
 
-/// Neighbouring threads walk the runs that neighbouring groups have of one line in memory: `lanes`
-/// threads in each of `groups` runs, `lines` lines at a time, in each block of a cluster.
+/// Neighbouring threads walk the runs that neighbouring groups have of one line in memory. Each
+/// block of a cluster has `lanes` threads in each of `groups` runs, and takes `lines` lines at a
+/// time.
 struct NormalizeInterleavedHost : NormalizeHostBase {
   static constexpr std::string_view kKey = "cuda.normalize.interleaved";
   static constexpr std::string_view kSource = "normalize/interleaved.cuh";
@@ -81,7 +82,7 @@ struct NormalizeInterleavedHost : NormalizeHostBase {
                                                         kBlocksRange,
                                                         {"cluster", 1, 8, 1}};
 
-  /// Longer runs are for the rows kernel, which walks a group by itself.
+  /// Longer runs are for cuda.normalize.rows, which walks each group by itself.
   static constexpr int64_t kLongestRun = 128;
 
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&);
@@ -90,16 +91,16 @@ struct NormalizeInterleavedHost : NormalizeHostBase {
   static abi::LaunchConfig Launch(const abi::Problem&, const abi::Parameters& given);
 };
 
-/// Elements of the first core operand by where they lie: runs of neighbours that belong to one
-/// group, `groups` runs next to each other in a line, `lines` lines for each of `batches`. A group
-/// has a run of each line of a batch.
+/// How the elements of the first core operand lie in memory. A line has `groups` runs of `run`
+/// elements next to each other, each of which belongs to one group; each of `batches` batches has
+/// `lines` lines. A group has one run in each line of its batch.
 struct GroupedLines {
   int64_t run, groups, lines, batches;
 };
 GroupedLines GroupedLinesOf(const abi::Problem& problem);
 
-/// Neighbouring threads walk a stretch of a line that `groups` groups have, in vectors that need
-/// not end where a group does, `lines` lines at a time, in each block of a cluster.
+/// Neighbouring threads walk the stretch that `groups` groups have of a line, in vectors that need
+/// not end where a group does. Each block of a cluster takes `lines` lines at a time.
 struct NormalizeLinesHost : NormalizeHostBase {
   static constexpr std::string_view kKey = "cuda.normalize.lines";
   static constexpr std::string_view kSource = "normalize/lines.cuh";

@@ -1,9 +1,9 @@
-// cuda.normalize.interleaved: groups of which each has a short run of every line in memory, as
-// those of a group normalisation have where channels are stored next to each other. A block takes
-// kGroups neighbouring groups, whose runs together fill a stretch of each line: threads along x
-// walk that stretch, kLanes of them in one group, and threads along y take kLines lines at a time.
-// The blocks of a cluster share the lines, and exchange what they know of each group through their
-// shared memory.
+// cuda.normalize.interleaved: for groups each of which has a short run of every line in memory, as
+// the groups of a group normalisation have where channels are stored next to each other. A block
+// takes kGroups neighbouring groups, whose runs together fill a stretch of each line. Threads along
+// x walk that stretch, kLanes of them in each group; threads along y take kLines lines at a time.
+// The blocks of a cluster share the lines and exchange their partial results for each group through
+// their shared memory.
 #pragma once
 
 #include "common/block.cuh"
@@ -20,7 +20,8 @@ static_assert(kThreads % 32 == 0 && kLanes * kLines >= 32,
 constexpr int kRowLanes = kLanes * kLines * kClusterX;
 constexpr int kRowsPerBlock = kGroups;
 constexpr int kWidth = kVector;
-/// What a thread keeps in registers: those that are left of its share.
+/// The most elements that a thread keeps in registers: as many as its share of the registers has
+/// room for.
 constexpr int kMostKept = MinOf(64, 65536 / kThreads - 40);
 
 AICF_DEVICE int Lane() {
@@ -30,14 +31,16 @@ AICF_DEVICE int Lane() {
 }
 AICF_DEVICE int RowInBlock() { return static_cast<int>(threadIdx.x) / kLanes; }
 
-/// Layer and RMS norm have one call of AllLanes for each group, and other blocks may still read
-/// what the last one left.
+/// kReused: whether a block could overwrite what another block still reads, so that a barrier is
+/// needed. Layer and RMS norm make one call of AllLanes for each group, so that the next call, for
+/// the next group, uses the same places.
 constexpr bool kMerges = true;
 constexpr bool kReused = (attr_kind == kRmsNorm || attr_kind == kLayerNorm) &&
                          kDomainCount1 > kGridX / kClusterX* kGroups;
 
-/// The block's shared memory, in values of at most 24 bytes: for each of two calls what the block
-/// knows of its groups and what the cluster does, then what every thread knows.
+/// The block's shared memory, in values of at most 24 bytes. For each of two calls of AllLanes
+/// there is a value per group for the block and one for the cluster; then there is a value per
+/// thread.
 constexpr int kMostBytes = 24;
 template <class T>
 AICF_DEVICE T* KnownOfBlock(int call) {
@@ -55,7 +58,8 @@ AICF_DEVICE T* KnownOfThreads() {
 static_assert(kDynamicShared >= (4 * kGroups + kThreads) * kMostBytes,
               "the launch has the values' shared memory");
 
-/// op over the values of a group's threads, by one warp in a fixed order; valid in its lane 0.
+/// Combines the values of a group's threads by op, in one warp and in a fixed order. The result is
+/// valid in lane 0.
 template <class T, class Op>
 AICF_DEVICE T AllOfGroup(const T* values, int group, Op op) {
   const int lane = ThreadInBlock() % 32;
@@ -81,7 +85,7 @@ AICF_DEVICE T AllLanes(T value, Op op) {
   T* const of_cluster = KnownOfCluster<T>(kCall);
   T* const of_threads = KnownOfThreads<T>();
   if constexpr (kReused && kClusterX > 1) ClusterSharedBarrier();
-  // The values of the call before were read ahead of its second barrier.
+  // The values of the previous call may be overwritten: they were read before its second barrier.
   of_threads[ThreadInBlock()] = value;
   __syncthreads();
   WithWarpOfGroup([&](int group, int lane) {
@@ -93,7 +97,8 @@ AICF_DEVICE T AllLanes(T value, Op op) {
     return of_block[RowInBlock()];
   } else {
     ClusterSharedBarrier();
-    // One warp asks the other blocks: their answers come together.
+    // The lanes of one warp read the values of different blocks, so that all these loads are under
+    // way at once.
     WithWarpOfGroup([&](int group, int lane) {
       T all = LoadCluster(of_block + group, lane % kClusterX);
 #pragma unroll
@@ -105,7 +110,7 @@ AICF_DEVICE T AllLanes(T value, Op op) {
   }
 }
 
-/// No block ends while another may still read its shared memory.
+/// A block must not exit while other blocks may still read its shared memory.
 AICF_DEVICE void Finish() {
   if constexpr (kClusterX > 1) LeaveCluster();
 }

@@ -27,7 +27,8 @@ struct InterleavedRuns {
     vector = VectorOf(cores, domain);
     while (run % vector != 0) vector /= 2;
     lanes = run / vector;
-    // Whole warps of so odd a number would be too many: then a line is walked out of step.
+    // A block has whole warps and `lanes` threads per run. If that takes more threads than a block
+    // may have, fewer lanes walk a run, a power of two, and lines are walked out of step.
     if (std::lcm<int64_t>(32, lanes) > kMaxThreads) lanes = PowerOfTwoAtLeast(lanes) / 2;
   }
 };

@@ -9,7 +9,7 @@ namespace {
 using abi::NormalizeKind;
 using abi::Problem;
 
-// Groups of which a vector has elements: kParts in normalize/lines.cuh.
+// The most groups that a vector touches; kParts in normalize/lines.cuh is the same.
 int64_t GroupsOfVector(int64_t run, int64_t vector) {
   return (run - std::gcd(run, vector) + vector - 1) / run + 1;
 }
@@ -70,7 +70,8 @@ abi::LaunchConfig NormalizeLinesHost::Launch(const Problem& p, const abi::Parame
       Launch1d(all.groups / c["groups"] * all.batches * c["cluster"], columns);
   launch.block[1] = static_cast<uint32_t>(c["lines"]);
   launch.cluster[0] = static_cast<uint32_t>(c["cluster"]);
-  // Three numbers for each group of a thread's vector; two, and four with a flag, for a group.
+  // Deviations have three numbers for each group that a thread's vector touches. For each group of
+  // the block, OfBlock has two numbers, and Moments three and a flag, which take the room of four.
   const int64_t known = columns * c["lines"] * GroupsOfVector(all.run, c["vector"]);
   launch.dynamic_shared_bytes = static_cast<uint32_t>(24 * known + 48 * c["groups"]);
   return launch;

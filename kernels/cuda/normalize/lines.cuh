@@ -1,11 +1,11 @@
-// cuda.normalize.lines: layer and RMS norm of groups of which each has a short run of every line in
-// memory, as those of a group normalisation have where channels are stored next to each other. The
-// domain's first group walks a line, the second one the lines, those of a batch after those of the
-// one before. A block takes kGroups neighbouring groups: threads along x walk their stretch of a
-// line in vectors that need not end where a group does, threads along y take kLines lines at a
-// time. So a thread has the same few channels in all its lines, reads what an epilogue has for a
+// cuda.normalize.lines: layer and RMS norm of groups each of which has a short run of every line in
+// memory, as the groups of a group normalisation have where channels are stored next to each other.
+// The domain's first group of axes walks a line, its second one the lines, batch after batch. A
+// block takes kGroups neighbouring groups. Threads along x walk the stretch that these have of a
+// line, in vectors that need not end where a group does; threads along y take kLines lines at a
+// time. So a thread has the same few channels in all its lines, loads an epilogue's operands for a
 // channel once, and tells groups apart only when it has seen all its lines. The blocks of a cluster
-// share the lines, and exchange what they know of each group through their shared memory.
+// share the lines and exchange their partial results for each group through their shared memory.
 #pragma once
 
 #include "common/block.cuh"
@@ -39,33 +39,35 @@ constexpr index_t kStep = static_cast<index_t>(kLines) * kClusterX;
 constexpr index_t kPerThread = (kLinesOfAll + kStep - 1) / kStep;
 constexpr index_t kStretches = kDomainCount0 / (kBlockX * kVector);
 
-/// Runs and vectors begin at multiples of this, which bounds how many of one touch one of the
-/// other.
+/// Both runs and vectors begin at multiples of kGrain. This bounds how many runs, and so groups, a
+/// vector touches (kParts) and how many vectors touch a run (kVectorsOfRun).
 constexpr int kGrain = GreatestCommonDivisor(kRun, kVector);
 constexpr int kParts = (kRun - kGrain + kVector - 1) / kRun + 1;            ///< groups of a vector
 constexpr int kVectorsOfRun = (kVector - kGrain + kRun - 1) / kVector + 1;  ///< at most
 
-/// What a thread keeps in registers: those that are left of its share.
+/// The most elements that a thread keeps in registers: as many as its share of the registers has
+/// room for.
 constexpr int kMostKept = MinOf(64, 65536 / kThreads - 40);
 constexpr bool kKeep = kPerThread * kVector <= kMostKept;
-/// What the epilogue reads is loaded together with the elements, or its latency would come on top.
-/// What is the same in all lines takes registers once.
+/// Whether the epilogue's operands are loaded together with the elements, because their latency
+/// would otherwise be added. An operand that is the same in all lines takes registers only once.
 constexpr bool kEarly = kKeep && kPerThread * kVector * (kInputs - kCoreInputs) <= 128;
 
-/// Of a group: what is subtracted and what divides.
+/// What normalises the elements of a group: the value that is subtracted from them, and the
+/// divisor.
 struct Moments {
   value_t shift;
   Quotient scaled;
 };
 
-/// Of the elements that a block has of a group: their mean, and the sum of their squared distances
-/// from it.
+/// What a block knows of a group from its own elements: their mean, and the sum of their squared
+/// distances from it.
 struct OfBlock {
   sum_t mean, squares;
 };
 
-/// Shared memory: what each thread knows of the groups of its vector, then what the block knows of
-/// its groups, then what the cluster does.
+/// Shared memory: what each thread knows of the groups of its vector, what the block knows of its
+/// groups, and what the whole cluster knows of these.
 struct Shared {
   Deviations of_threads[kThreads * kParts];
   OfBlock of_block[kGroups];
@@ -76,7 +78,7 @@ AICF_DEVICE Shared& SharedOfBlock() { return *reinterpret_cast<Shared*>(DynamicS
 
 AICF_DEVICE int RankInCluster() { return static_cast<int>(blockIdx.x) % kClusterX; }
 
-/// Elements that a block of the cluster has of one group.
+/// Number of elements that block `rank` of the cluster has of one group.
 AICF_DEVICE sum_t CountOfBlock(int rank) {
   constexpr index_t kWhole = kLinesOfAll / kStep * kLines, kRest = kLinesOfAll % kStep;
   const index_t rest = kRest - rank * kLines;
@@ -86,9 +88,9 @@ AICF_DEVICE sum_t CountOfBlock(int rank) {
 /// The thread's vectors.
 struct Stretch {
   const Args& args;
-  index_t column;      ///< of the line: the first of its channels
-  index_t batch_line;  ///< the batch's first
-  int place;           ///< of the first channel in its group
+  index_t column;      ///< of the thread's first element, in its line
+  index_t batch_line;  ///< first line of the batch
+  int place;           ///< of the thread's first element, in its group's run
   value_t kept[kKeep ? kPerThread : 1][kVector];
   Epilogue::Operands<kVector> held[kEarly ? kPerThread : 1];
 
@@ -149,8 +151,8 @@ struct Stretch {
   }
 };
 
-/// The one of `parts` that element j belongs to. Numbers only: the compiler would choose between
-/// the addresses of structs, in memory.
+/// The one of `parts` that is for the group of element j. T must be a number: with structs the
+/// compiler would choose between their addresses, and so keep them in memory.
 template <class T>
 AICF_DEVICE T PartFor(const Stretch& own, const T (&parts)[kParts], int j) {
   T part = parts[0];
@@ -172,7 +174,8 @@ AICF_DEVICE void SumsOfParts(const Stretch& own, const sum_t (&each)[kVector],
   }
 }
 
-/// What the thread's own elements say of the groups of its vector.
+/// Computes count, mean and squared distances of the thread's own elements, for each group that its
+/// vector touches.
 AICF_DEVICE void OwnDeviations(Stretch& own, Deviations (&parts)[kParts]) {
   sum_t lines = 0, count[kVector], sum[kVector] = {}, squares[kVector] = {};
   own.Visit([&](value_t(&x)[kVector], index_t, index_t) {
@@ -212,7 +215,8 @@ AICF_DEVICE sum_t SumOfLanes(sum_t value) {
   return value;
 }
 
-/// Calls f for what the block's threads know of a group, the warp's lanes in turn.
+/// Calls f with what each of the block's threads knows of a group. The lanes of the warp share out
+/// the calls.
 template <class F>
 AICF_DEVICE void VisitGroup(int group, int lane, F&& f) {
   const int first = group * kRun / kVector;
@@ -224,7 +228,8 @@ AICF_DEVICE void VisitGroup(int group, int lane, F&& f) {
   }
 }
 
-/// By one warp: the mean of what the block has of a group, then the distances from it.
+/// Combines, in one warp, what the block's threads know of a group: the mean first, then the
+/// squared distances from it.
 AICF_DEVICE OfBlock DeviationsOfBlock(int group, int lane) {
   sum_t sum = 0, squares = 0;
   VisitGroup(group, lane, [&](const Deviations& d) { sum += d.count * d.mean; });
@@ -236,7 +241,8 @@ AICF_DEVICE OfBlock DeviationsOfBlock(int group, int lane) {
   return {mean, SumOfLanes<32>(squares)};
 }
 
-/// By one warp, of which each of kClusterX lanes knows what another block has of the group.
+/// Combines, in one warp, what the cluster's blocks know of a group. Each of kClusterX lanes has
+/// what one block knows.
 AICF_DEVICE Moments MomentsOfGroup(const OfBlock& known, int rank) {
   constexpr sum_t kPart = static_cast<sum_t>(1.0 / static_cast<double>(kLength));
   const sum_t count = CountOfBlock(rank);
@@ -255,7 +261,7 @@ AICF_DEVICE void WithWarpOfGroup(F&& f) {
   }
 }
 
-/// Of each element's group.
+/// The moments of the group that each element of the thread's vectors belongs to.
 AICF_DEVICE void MomentsOfElements(const Stretch& own, Moments (&of_elements)[kVector]) {
   value_t shift[kParts], divisor[kParts], reciprocal[kParts];
   bool corrected[kParts];
@@ -292,7 +298,7 @@ AICF_DEVICE void StoreAll(Stretch& own, const Moments (&moments)[kVector]) {
   });
 }
 
-/// Tells the block's groups' moments to all its threads.
+/// Computes the moments of the block's groups, for all of its threads to read.
 AICF_DEVICE void FindMoments() {
   Shared& shared = SharedOfBlock();
   if constexpr (kClusterX == 1) {
@@ -307,14 +313,14 @@ AICF_DEVICE void FindMoments() {
     });
     ClusterSharedBarrier();
     WithWarpOfGroup([&](int group, int lane) {
-      // The other blocks' answers come together.
+      // The lanes read what different blocks know, so that all these loads are under way at once.
       const int rank = lane % kClusterX;
       const Moments moments = MomentsOfGroup(LoadCluster(&shared.of_block[group], rank), rank);
       if (lane == 0) shared.of_cluster[group] = moments;
     });
   }
   __syncthreads();
-  // The block has read what it needs of the others.
+  // The block will read no more of the other blocks' shared memory.
   if constexpr (kClusterX > 1) ClusterArrive();
 }
 
@@ -331,7 +337,7 @@ AICF_DEVICE void Kernel(const Args& args) {
   Moments of_elements[kVector];
   MomentsOfElements(own, of_elements);
   StoreAll(own, of_elements);
-  // No block ends while another may still read its shared memory.
+  // A block must not exit while other blocks may still read its shared memory.
   if constexpr (kClusterX > 1) ClusterWait();
 }
 

@@ -13,13 +13,14 @@ using abi::Problem;
 
 constexpr int64_t kMostVectors = 128;  // threads along one line
 
-// Threads that walk lines of `columns` vectors, so many lines at a time, in whole warps.
+// Lines that about `threads` threads walk at a time, with `columns` threads to a line and in whole
+// warps.
 int64_t WholeWarps(int64_t columns, int64_t threads) {
   const int64_t unit = 32 / std::gcd<int64_t>(32, columns);
   return std::max(unit, threads / columns / unit * unit);
 }
 
-// What the lines kernel does for a problem with these vectors.
+// Adds the candidates of the lines kernel for a problem and one vector width.
 struct LineWalk {
   const Problem& p;
   const DeviceSpec& d;
@@ -48,9 +49,9 @@ struct LineWalk {
     work.kept = std::min(64.0, 65536.0 / static_cast<double>(work.threads) - 40);
     work.cluster = cluster;
     work.flops_share = 0.6;
-    // What an H200 takes for 320 channels of 64 x 64 (bench/results/h200_unet.md): registers for
-    // what is kept and what the epilogue reads, a block's time for telling groups apart, and the
-    // clusters' for meeting.
+    // Fitted to what an H200 takes for 320 channels of 64 x 64 (bench/results/h200_unet.md):
+    // registers for the kept elements and the epilogue's operands, a block's time for telling
+    // groups apart, and the time in which a cluster's blocks meet.
     const double own = static_cast<double>(CeilDiv(all.lines, lines * cluster) * vector);
     work.registers = 36 + 1.75 * std::min(own, work.kept);
     work.latency_us = 0.0015 * static_cast<double>(work.threads) +
@@ -58,7 +59,7 @@ struct LineWalk {
                       0.018 * std::min(own, work.kept) +
                       0.004 * static_cast<double>(std::min<int64_t>(work.blocks, d.sm_count)) +
                       StretchesUs(p, work.blocks, groups * all.run) + (own > work.kept ? 2 : 0);
-    // Where memory decides, the more threads the better.
+    // If memory decides, more threads are better.
     const double us = NormalizeUs(p, d, work) + own * 1e-5 +
                       (cluster > 1 ? kNormalizeClusterUs : 0) +
                       (cluster > 8 ? kNormalizeClusterUs : 0);

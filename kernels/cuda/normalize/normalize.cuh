@@ -1,7 +1,8 @@
-// Softmax, log-softmax, layer norm and RMS norm of one group of elements by kRowLanes threads. The
-// including variant defines kRowLanes, kRowsPerBlock, kWidth, kMostKept (elements that a lane may
-// keep in registers), kMerges (whether the lanes of a layer norm exchange once, a mean and the
-// distances from it, instead of twice), Lane(), RowInBlock(), Finish() and
+// Softmax, log-softmax, layer norm and RMS norm of one group of elements (a row) by kRowLanes
+// threads. REQUIRES that the including file has defined kRowLanes, kRowsPerBlock, kWidth, kMostKept
+// (elements that a lane may keep in registers), kMerges (whether the lanes of a layer norm exchange
+// their sums only once, as a mean and the squared distances from it, instead of twice), Lane(),
+// RowInBlock(), Finish() and
 //   AllLanes<kCall>(value, op)   op over all lanes of a row, in a fixed order; every lane has the
 //                                result. kCall tells the calls for one row apart.
 #pragma once
@@ -13,11 +14,12 @@ namespace aicf {
 constexpr index_t kLength = kDomainCount0;
 constexpr index_t kRows = kDomainCount1;
 constexpr index_t kStep = static_cast<index_t>(kRowLanes) * kWidth;
-/// Vectors per lane; rows short enough stay in registers between the passes.
+/// Vectors per lane. The elements of rows that are short enough stay in registers between the
+/// passes (kKeep).
 constexpr index_t kPerLane = (kLength + kStep - 1) / kStep;
 constexpr bool kKeep = kPerLane * kWidth <= kMostKept;
-/// What the epilogue reads (a norm's scale and bias) is loaded together with the row while there
-/// are registers for it: later its latency would come on top.
+/// Whether the epilogue's operands (such as a norm's scale and bias) are loaded together with the
+/// row, which takes registers. If they were loaded later, their latency would be added.
 constexpr bool kEarly = kKeep && kPerLane * kWidth * (kInputs - kCoreInputs) <= 32;
 static_assert(kLength % kWidth == 0, "rows are whole vectors");
 
@@ -149,7 +151,7 @@ AICF_DEVICE sum_t MeanOf(sum_t sum) {
   return sum * static_cast<sum_t>(1.0 / static_cast<double>(kLength));
 }
 
-/// Of the elements of both.
+/// Combines what is known of two sets of elements into what is known of all of them.
 struct OpMerge {
   AICF_DEVICE Deviations operator()(const Deviations& a, const Deviations& b) const {
     const sum_t count = a.count + b.count, apart = b.mean - a.mean;
@@ -163,7 +165,7 @@ struct OpMerge {
   }
 };
 
-/// Of the lane's part of a row.
+/// Count, mean and squared distances of the lane's part of a row.
 AICF_DEVICE Deviations OwnDeviations(Row& row) {
   sum_t count = 0, sum = 0, squares = 0;
   row.Visit([&](value_t(&x)[kWidth], index_t, index_t) {

@@ -1,6 +1,6 @@
 // cuda.normalize.rows: kBlockX threads per row (a part of a warp, a warp, or more), kBlockY rows
 // per block; neighbouring threads walk the normalised axes. With kClusterX > 1 the blocks of a
-// cluster share one row, and exchange what they know of it through their shared memory.
+// cluster share one row and exchange their partial results for it through their shared memory.
 #pragma once
 
 #include "common/block.cuh"
@@ -18,8 +18,9 @@ AICF_DEVICE int Lane() {
 }
 AICF_DEVICE int RowInBlock() { return threadIdx.y; }
 
-/// Whether a block's slots are written again before every thread has met another barrier since it
-/// read them: the calls for a row take turns with slots of their own, but RMS norm has one call.
+/// Whether a block could overwrite its slots before all threads that read them have passed another
+/// barrier, so that one more is needed. The two calls of AllLanes for a row have slots of their own
+/// and so take turns, but RMS norm makes only one call.
 constexpr bool kReused = attr_kind == kRmsNorm && kDomainCount1 > kGridX / kClusterX* kBlockY;
 
 template <class T, class Op>
@@ -31,8 +32,8 @@ AICF_DEVICE T AllOfWarp(T value, Op op) {
   return value;
 }
 
-/// op over the values of the cluster's blocks, each of which is the same in all threads of its
-/// block.
+/// Combines the values of the cluster's blocks by op. REQUIRES that all threads of a block have the
+/// same value.
 template <int kCall, class T, class Op>
 AICF_DEVICE T AllOfCluster(T value, Op op) {
   T* const slot = reinterpret_cast<T*>(DynamicShared() + kCall * sizeof(double));
@@ -62,7 +63,7 @@ AICF_DEVICE T AllLanes(T value, Op op) {
   return value;
 }
 
-/// No block ends while another may still read its shared memory.
+/// A block must not exit while other blocks may still read its shared memory.
 AICF_DEVICE void Finish() {
   if constexpr (kClusterX > 1) LeaveCluster();
 }

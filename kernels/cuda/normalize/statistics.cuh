@@ -1,4 +1,4 @@
-// What the normalize kernels know of elements, and in which types they count.
+// The statistics that the normalize kernels collect of elements, and the types in which they do so.
 #pragma once
 
 #include "common/enums.cuh"
@@ -28,14 +28,15 @@ struct SumOf<true> {
 };
 typedef SumOf<kShortResults && kSingle>::S sum_t;
 
-/// What is known of some elements: how many, their mean, and the sum of their squared distances
+/// What is known of some elements: their number, their mean, and the sum of their squared distances
 /// from it.
 struct Deviations {
   sum_t count, mean, squares;
 };
 
-/// x / divisor for the many x of a row: products with the reciprocal, for f32 results corrected to
-/// what a division gives. Zero, infinite and NaN divisors have the results of a division too.
+/// Computes x / divisor for the many x of a row, as products with the reciprocal. For f32 results
+/// these are corrected to what a division gives. Zero, infinite and NaN divisors have the results
+/// of a division too.
 struct Quotient {
   value_t divisor, reciprocal;
   bool corrected;

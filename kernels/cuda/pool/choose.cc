@@ -8,7 +8,7 @@ using abi::Candidate;
 using abi::DeviceSpec;
 using abi::Problem;
 
-// Only vectors along the channels are taken whole.
+// Whether a thread computes a whole vector of results, which it does only along the channels.
 bool AlongChannels(const Problem& p, int64_t vector) {
   const Dims inner = SpacesOf(PoolWindowHost::kKey, p).output.groups[0];
   return !inner.empty() && inner.back() == 1 && p.inputs[0].strides[1] == 1 &&

@@ -1,5 +1,6 @@
-// cuda.pool.window: kVector neighbouring results per thread. Where the output's contiguous axis is
-// the channel, the vector's windows are the same and the input is read in vectors too.
+// cuda.pool.window: kVector neighbouring results per thread. If the channels are the output's
+// contiguous axis, all results of a vector have the same window, and the input is read in vectors
+// too.
 #pragma once
 
 #include "common/enums.cuh"
@@ -93,8 +94,7 @@ AICF_DEVICE raw_t FinishWindow(const Window& w, int j) {
     else if constexpr (attr_p == 2)
       return OpCast<raw_t>(OpSqrt(w.sum[j]));
     else  // 1 / p is no f32 number
-      return OpCast<raw_t>(
-          OpPow(static_cast<double>(w.sum[j]), 1.0 / static_cast<double>(attr_p)));
+      return OpCast<raw_t>(OpPow(static_cast<double>(w.sum[j]), 1.0 / static_cast<double>(attr_p)));
   } else {
     const i64 count = attr_count_include_pad ? w.inside_padded : w.inside;
     return OpCast<raw_t>(w.sum[j] / static_cast<sum_t>(count));

@@ -1,4 +1,4 @@
-// The problem of a recurrent instance: its operands by name, and its activation functions.
+// What a recurrent instance computes: its operands by name, and its activation functions.
 #pragma once
 
 #include "common/block.cuh"
@@ -12,13 +12,15 @@ constexpr bool kIsRnn = attr_cell == kCellRnn, kIsLstm = attr_cell == kCellLstm;
 constexpr bool kIsGru = attr_cell == kCellGru;
 constexpr int kGates = kIsRnn ? 1 : kIsGru ? 3 : 4;
 constexpr int kFunctions = kIsRnn ? 1 : kIsGru ? 2 : 3;
-/// A GRU that resets the state before its product: the hidden gate is a second pass.
+/// Whether this is a GRU that resets the state before multiplying it. The hidden gate then takes a
+/// second product.
 constexpr bool kResetsFirst = kIsGru && !attr_linear_before_reset;
 
 constexpr index_t kSteps = In0::extent(0), kDirections = In0::extent(1), kBatch = In0::extent(2);
 constexpr index_t kHidden = In1::extent(2);
 
-// Which inputs exist depends on the attributes; those that do not are never completed.
+// Which inputs exist depends on the attributes. The types of those that do not exist stay
+// undefined.
 struct In3;
 struct In4;
 struct In5;
@@ -109,7 +111,7 @@ AICF_DEVICE value_t ApplyFunction(index_t direction, int function, value_t x) {
   }
 }
 
-/// f (0) and g (1): what enters them is clipped.
+/// Applies activation f (function 0) or g (function 1) to its clipped input.
 AICF_DEVICE value_t ApplyGate(index_t direction, int function, value_t x) {
   if constexpr (attr_clip > 0) {
     const value_t bound = static_cast<value_t>(attr_clip);

@@ -13,7 +13,7 @@ using abi::Problem;
 
 using Host = RecurrentClusterHost;
 
-// Blocks until the slice of the weights that each keeps is small enough.
+// As many blocks as it takes to make the slice of the weights that each of them keeps small enough.
 int64_t ClusterFor(const Problem& p, const abi::RecurrentShape& s, const DeviceSpec& d) {
   constexpr int64_t kSliceBytes = 48 * 1024;
   const int64_t most = std::min<int64_t>(Host::kMaxCluster, d.max_cluster);
@@ -28,7 +28,7 @@ int64_t ClusterFor(const Problem& p, const abi::RecurrentShape& s, const DeviceS
   return cluster;
 }
 
-// The batch in as many parts as run at once, each of at most `rows` rows.
+// Cuts the batch into parts of at most `rows` rows, one for each cluster.
 RecurrentCut CutInto(const Problem& p, const abi::RecurrentShape& s, int64_t cluster,
                      int64_t rows) {
   return RecurrentCut(p, cluster, std::max<int64_t>(1, CeilDiv(s.batch, rows)));
@@ -59,8 +59,8 @@ std::vector<Candidate> CandidatesFor<RecurrentClusterHost>(const Problem& p, con
   }
   if (cut.clusters > Host::kMaxClusters) return {};
   const int64_t threads = s.gates * cut.units > 64 ? 512 : 256;
-  // A step: its weights from the second-level cache unless they stay in shared memory, about 60
-  // bytes per nanosecond and multiprocessor, and a meeting of the blocks.
+  // The time of a step: reading its weights (from the L2 cache unless they stay in shared memory),
+  // about 60 bytes per nanosecond and multiprocessor, and a meeting of the blocks.
   const double weights = static_cast<double>(cut.weight_elements * cut.element);
   const double step = weights / 60e3 + (cut.cluster > 1 ? 1.0 : 0.5);
   const double us = PredictUs({.bytes = abi::ByteCount(p),

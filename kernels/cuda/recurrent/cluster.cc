@@ -43,7 +43,8 @@ std::string RecurrentClusterHost::Refuse(const abi::Problem& p, const abi::Param
                   " hidden units, here is ", c["cluster"]);
   }
   const RecurrentCut cut = CutOf(p, c);
-  // The device code finds the number of clusters again from the rows of each.
+  // Device code derives the rows of a cluster from the number of clusters, of which none may be
+  // left without rows.
   if (cut.rows > kMaxRows || CeilDiv(std::max<int64_t>(1, s.batch), cut.rows) != cut.clusters) {
     return StrCat("takes clusters that share a batch of ", s.batch, " in parts of up to ", kMaxRows,
                   " rows, here are ", cut.clusters);

@@ -1,11 +1,12 @@
 // cuda.recurrent.cluster: the whole sequence in one launch. A cluster of kClusterX blocks walks one
-// direction of kRows rows of the batch; each block owns a slice of the hidden units. Per step a
-// group of kLanes threads sums one row of R times the state, then one thread per unit applies the
-// gates; the blocks meet, and each copies what the others computed from their shared memory. Blocks
-// of a cluster are resident together, so that waiting cannot deadlock; every sum has a fixed order.
+// direction of kRows rows of the batch; each block owns a slice of the hidden units. In each step,
+// every group of kLanes threads multiplies a row of R with the state and adds up the products, and
+// then one thread per unit applies the gates. The blocks meet, and each copies the units that the
+// others have computed from their shared memory. Blocks of a cluster are resident together, so that
+// waiting cannot deadlock; every sum has a fixed order.
 //
-// Where the states do not fit into shared memory they are in the workspace (kDynamicShared is 0)
-// and are exchanged through it. R stays in shared memory from step to step where it fits.
+// If the states do not fit into shared memory, kDynamicShared is 0: they are in the workspace and
+// are exchanged through it. R stays in shared memory from step to step if it fits.
 #pragma once
 
 #include "recurrent/cell.cuh"
@@ -18,8 +19,8 @@ constexpr index_t kBlocks = kClusterX;
 constexpr int kRows = MaxOf(1, static_cast<int>((kBatch + kClusters - 1) / kClusters));
 constexpr index_t kUnits = (kHidden + kBlocks - 1) / kBlocks;
 
-// Memory in elements: the cluster's states (each block has a copy in shared memory), then the
-// block's own. A state is [kRows][kPitch], zero beyond the last unit.
+// Sizes in elements: the states of the cluster (each block has a copy of them in shared memory),
+// then what each block has for itself. A state is [kRows][kPitch], zero beyond the last unit.
 constexpr index_t kStateSize = kRows * kPitch;
 constexpr index_t kStateElements = (kResetsFirst ? 3 : 2) * kStateSize;
 constexpr index_t kWeightElements = kGates * kUnits * kPitch;
@@ -30,7 +31,8 @@ constexpr bool kKeepsWeights =
     kInShared && kDynamicShared >= static_cast<i64>(sizeof(value_t)) *
                                        (kStateElements + kBlockElements + kWeightElements);
 
-/// Threads that share one sum, and accesses of each.
+/// Threads that share one sum (kLanes), and the number of accesses that each of them makes
+/// (kAccesses).
 AICF_DEVICE constexpr int LanesFor(index_t accesses) {
   int lanes = 1;
   while (lanes < 32 && lanes < accesses) lanes *= 2;
@@ -41,11 +43,11 @@ constexpr int kGroups = kBlockX / kLanes;
 constexpr index_t kAccesses = (kPitch / kWide + kLanes - 1) / kLanes;
 /// Sums that a thread works on side by side, to hide the latency of its loads.
 constexpr int kAtOnce = MaxOf(1, 4 / kRows);
-/// Units that one thread applies the gates to.
+/// Units to which one thread applies the gates.
 constexpr int kItems = static_cast<int>((kRows * kUnits + kBlockX - 1) / kBlockX);
 
 struct Cell {
-  value_t* states;   ///< two, read and written in turns, then the reset state
+  value_t* states;   ///< two that are read and written in turns, then the reset state
   value_t* weights;  ///< [kGates][kUnits][kPitch], with kKeepsWeights
   value_t* cells;    ///< [kRows][kUnits]
   value_t* sums;     ///< [kGates][kRows][kUnits]
@@ -82,7 +84,8 @@ AICF_DEVICE Cell MakeCell(const Args& args) {
   return cell;
 }
 
-/// All threads of all blocks of the cluster; what they wrote to states is seen after it.
+/// All threads of all blocks of the cluster meet here. After it they see what the others have
+/// written to the states.
 AICF_DEVICE void Meet() {
   if constexpr (kBlocks == 1)
     __syncthreads();
@@ -123,11 +126,12 @@ AICF_DEVICE void KeepWeights(const Args& args, const Cell& cell) {
   }
 }
 
-/// Fills the first state; in the others what no unit is stored to.
+/// Fills the first state and, in the others, the elements that are no unit's.
 AICF_DEVICE void Begin(const Args& args, const Cell& cell) {
   for (index_t i = threadIdx.x; i < kStateSize; i += kBlockX) {
     const index_t k = i % kPitch, b = cell.first_row + i / kPitch;
-    // In the workspace the blocks write one state together, each all of it: equal values.
+    // In the workspace the blocks share one state, and each of them writes all of it: with equal
+    // values.
     value_t h = 0;
     if (k < kHidden && b < kBatch) h = Widen(*ElementOf<In2>(args.in[2], cell.direction, b, k));
     cell.State(0)[i] = h;
@@ -203,7 +207,7 @@ AICF_DEVICE void Multiply(const Args& args, const Cell& cell, const value_t* sta
   __syncthreads();
 }
 
-/// Copies the other blocks' units of a state; then all of it is there.
+/// Copies the units of the other blocks into this block's copy of a state, which is complete then.
 AICF_DEVICE void Gather(const Cell& cell, value_t* state) {
   if constexpr (kInShared && kBlocks > 1) {
     for (index_t i = threadIdx.x; i < kRows * kHidden; i += kBlockX) {
@@ -281,7 +285,7 @@ AICF_DEVICE value_t GruUnit(const Args& args, const Cell& cell, const Unit& u, v
   return OpFma(z, h - n, n);
 }
 
-/// The state that the hidden gate multiplies.
+/// Computes the reset state, which the hidden gate multiplies.
 AICF_DEVICE void Reset(const Cell& cell, const Unit (&units)[kItems], const value_t* from,
                        value_t* to) {
 #pragma unroll
@@ -360,7 +364,7 @@ AICF_DEVICE void Kernel(const Args& args) {
   Begin(args, cell);
   for (index_t i = 0; i < kSteps; ++i) {
     Step(args, cell, backwards ? kSteps - 1 - i : i, i);
-    // After the last step nobody reads another block's memory: blocks may end one by one.
+    // After the last step no block reads another's memory, so that blocks may exit one by one.
     if (i + 1 < kSteps) Gather(cell, cell.State((i + 1) % 2));
   }
   End(args, cell);

@@ -29,7 +29,7 @@ struct RecurrentCut {
 struct RecurrentClusterHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.recurrent.cluster";
   static constexpr std::string_view kSource = "recurrent/cluster.cuh";
-  static constexpr int64_t kMaxCluster = 8;  ///< more is not portable
+  static constexpr int64_t kMaxCluster = 8;         ///< more is not portable
   static constexpr int64_t kMaxClusters = 1 << 24;  ///< both directions' blocks fit a grid
   static constexpr int64_t kMaxRows = 8;            ///< sums that a thread keeps
   static constexpr abi::ParameterRange kParameters[] = {

@@ -1,5 +1,6 @@
-// What one thread keeps while it reduces, by kind: Add elements, Merge with another thread's,
-// Finish. The including variant defines kLength, the number of reduced elements.
+// What one thread accumulates, by the kind of reduction. An accumulator can Add elements, Merge
+// what another thread has accumulated, and Finish. REQUIRES that the including file has defined
+// kLength, the number of reduced elements.
 #pragma once
 
 #include "common/enums.cuh"
@@ -84,7 +85,7 @@ struct Folded {
   }
 };
 
-/// Minimum, maximum and their positions. `at` is the position along the reduced axes; -1: nothing
+/// Minimum or maximum and its position. `at` is the position along the reduced axes; -1: nothing
 /// yet. The first NaN wins; among equal elements the first, or with last_index the last.
 struct Extreme {
   element_t best = element_t(0);
@@ -113,7 +114,7 @@ struct Extreme {
   AICF_DEVICE void Merge(const Extreme& other) {
     if (other.at >= 0) Take(other.best, other.at);
   }
-  /// Value of an empty reduction: the far end of the range.
+  /// The value of an empty reduction: the end of the type's range that loses to every element.
   static AICF_DEVICE element_t Nothing() {
     if constexpr (kIsFloat<element_t>) {
       const double far =
@@ -159,8 +160,9 @@ AICF_DEVICE Share ShareOfBlock(index_t length, index_t stride) {
   return {begin, begin + share < length ? begin + share : length};
 }
 
-/// Merges the cluster's partial results, stores the final ones of V neighbouring outputs. Called by
-/// every thread of the block; `holds` marks those whose accumulators are outputs'.
+/// Merges the partial results of a cluster's blocks and stores the results of V neighbouring
+/// outputs. Must be called by every thread of the block; `holds` says whether a thread's
+/// accumulators are those of outputs.
 template <int V>
 AICF_DEVICE void FinishResults(const Args& args, Accumulator (&own)[V], index_t result,
                                bool holds) {

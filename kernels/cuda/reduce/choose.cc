@@ -18,19 +18,21 @@ int DomainVector(std::string_view key, const Problem& p) {
   return VectorOf(cores, SpacesOf(key, p).domain);
 }
 
-// Blocks of one cluster that share an output: as many as keep the machine busy and have work.
+// Blocks of a cluster that share an output: as many as keep the device busy and have enough work.
 int64_t Pieces(int64_t groups, int64_t length, int64_t enough, const DeviceSpec& d) {
   const int64_t most = std::min(8, d.max_cluster);
   int64_t pieces = 1;
   while (pieces < most && groups * pieces * 2 <= d.sm_count && length / pieces >= 2 * enough)
     pieces *= 2;
-  // More than 8 is not portable and schedules less freely; only a very long sum repays it.
+  // Clusters of more than 8 blocks are not portable and are harder to schedule; they pay only for a
+  // very long sum.
   const bool repays = groups * 16 <= d.sm_count && length >= (int64_t{1} << 24);
   if (pieces == 8 && d.max_cluster >= 16 && repays) pieces = 16;
   return pieces;
 }
 
-// `share` of the bandwidth; loads that meet a line each take longer, however few they are.
+// `share` is the share of the memory bandwidth that is reached. Loads each of which touches a
+// memory line of its own take longer, however few they are.
 double ReduceUs(const Problem& p, const DeviceSpec& d, const abi::LaunchConfig& launch,
                 double share) {
   const bool scattered = share < 0.5;
@@ -47,14 +49,16 @@ double ReduceUs(const Problem& p, const DeviceSpec& d, const abi::LaunchConfig& 
                    d);
 }
 
-// Share of the bandwidth that the loads reach: neighbouring threads read neighbours, or do not.
+// Share of the bandwidth that loads reach: `contiguous` if neighbouring threads read neighbouring
+// elements, otherwise `scattered`.
 double BandwidthShare(const Problem& p, const Space& domain, double contiguous, double scattered) {
   const Walk walk = WalkOf(p.inputs[0], domain.groups[0]);
   return walk.strides.empty() || std::abs(walk.strides.back()) <= 1 ? contiguous : scattered;
 }
 
-// Few outputs with long sums, as images have that are averaged: a warp reads pieces of 32 to 128
-// bytes of several lines, and every thread asks for all that it adds in one or two rounds.
+// The time for few outputs with long sums, as in averaging the positions of an image. A warp reads
+// pieces of 32 to 128 bytes of several lines, and every thread starts all its loads in one or two
+// rounds.
 double FewColumnsUs(const Problem& p, const DeviceSpec& d, const abi::Parameters& c,
                     int64_t length) {
   constexpr double kRoundUs = 0.4, kMeetUs = 0.6, kBytesPerUs = 60e3;  // of one multiprocessor
@@ -101,7 +105,7 @@ std::vector<Candidate> CandidatesFor<ReduceRowsHost>(const Problem& p, const Dev
   const int64_t length = domain.Count(0), results = domain.Count(1);
   const int64_t vectors = CeilDiv(length, DomainVector(ReduceRowsHost::kKey, p));
   int64_t lanes = std::min<int64_t>(PowerOfTwoAtLeast(vectors), 256);
-  // With outputs enough for the whole machine, fewer lanes per output merge less.
+  // If there are enough outputs for the whole device, fewer lanes per output save merging.
   while (lanes > 8 && results * lanes > int64_t{d.threads_per_sm} * d.sm_count &&
          vectors / lanes < 8)
     lanes /= 2;
@@ -121,7 +125,7 @@ template <>
 std::vector<Candidate> CandidatesFor<ReduceColumnsHost>(const Problem& p, const DeviceSpec& d) {
   const Space domain = SpacesOf(ReduceColumnsHost::kKey, p).domain;
   const int64_t length = domain.Count(1), results = domain.Count(0);
-  // A single output has no neighbours to read beside.
+  // A single output has no neighbours that could be read along with it.
   const bool alone = WalkOf(p.inputs[0], domain.groups[0]).strides.empty();
   const double share = alone ? 0.15 : BandwidthShare(p, domain, 0.8, 0.15);
   const bool few = !alone && share >= 0.5 && results > 0 && results <= 32 * int64_t{d.sm_count};
@@ -141,8 +145,8 @@ std::vector<Candidate> CandidatesFor<ReduceColumnsHost>(const Problem& p, const 
                           : ReduceUs(p, d, launch, share * used) * factor;
     candidates.push_back(CandidateOf<ReduceColumnsHost>(p, parameters, us));
   };
-  // Vectors leave fewer blocks: they pay where there are enough of those. Four results per thread
-  // are enough of them; with more, threads wait for each other longer than for memory.
+  // Wider vectors mean fewer blocks, so they pay only if there are enough blocks. Four results per
+  // thread suffice: with more, threads wait for each other longer than for memory.
   const int64_t widest = alone ? 1 : DomainVector(ReduceColumnsHost::kKey, p);
   const int64_t ideal = 3 * (results / (32 * 4)) >= d.sm_count ? 4 : 1;
   for (int64_t vector = 1; vector <= widest && results % vector == 0; vector *= 2) {

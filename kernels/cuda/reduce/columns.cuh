@@ -1,7 +1,7 @@
 // cuda.reduce.columns: kBlockX neighbouring threads walk neighbouring outputs, kVector of them
-// each, and threads along y share the reduced elements of an output. For reductions over an axis
-// that is not the contiguous one. Where x is shorter than a warp, threads of one warp share
-// outputs: they merge through registers before the warps meet in shared memory.
+// each, and the threads along y share the reduced elements of an output. It is meant for reductions
+// over an axis that is not the contiguous one. If kBlockX is less than a warp, several threads of a
+// warp share an output: they merge through registers before the warps meet in shared memory.
 #pragma once
 
 #include "common/block.cuh"
@@ -36,7 +36,7 @@ AICF_DEVICE void AccumulateOwn(const Args& args, index_t result, Accumulator (&o
       own[j].Add(column, i, kBlockY);
     }
   }
-  // The rest is asked for at once, too: a short sum is nothing else.
+  // The loads of the remaining elements are started all at once, too: a short sum has no others.
   element_t x[kStreams - 1][kVector];
 #pragma unroll
   for (int s = 0; s < kStreams - 1; ++s) {
@@ -63,7 +63,8 @@ union Box {
   Slot slot;
 };
 
-/// Merges what the threads of a warp have of the same outputs; all of them hold the result.
+/// Merges the accumulators of those threads of a warp that share outputs; all of them get the
+/// result.
 AICF_DEVICE void MergeInWarp(Accumulator (&own)[kVector]) {
 #pragma unroll
   for (int step = kBlockX; step < 32; step *= 2) {
@@ -77,14 +78,16 @@ AICF_DEVICE void MergeInWarp(Accumulator (&own)[kVector]) {
   }
 }
 
-/// Neighbouring outputs that one thread merges and stores: as few as leave none to nobody.
+/// Neighbouring outputs that one thread merges and stores: as few as suffice for the block's
+/// threads to handle all of its outputs.
 AICF_DEVICE constexpr int OutputsPerThread() {
   int each = 1;
   while (each * 32 * kWarps < kPerBlock) each *= 2;
   return each;
 }
 
-/// Merges the warps' parts of the block's outputs, of which `base` is the first, and stores them.
+/// Merges what the warps have accumulated for the block's outputs, the first of which is `base`,
+/// and stores the results.
 AICF_DEVICE void FinishBlock(const Args& args, const Slot (&slots)[kWarps][kVector][kBlockX],
                              index_t base) {
   constexpr int kEach = OutputsPerThread();

@@ -7,7 +7,8 @@
 
 namespace aicf::cuda {
 
-/// With a cluster, its blocks share one output and merge their parts, in order, in the workspace.
+/// The blocks of a cluster share one output and merge their partial results, in order, in the
+/// workspace.
 struct ReduceHostBase : CudaHostBase {
   static constexpr uint64_t kAccumulatorBytes = 16;  ///< at most: a value and its position
 
@@ -53,8 +54,8 @@ struct ReduceRowsHost : ReduceHostBase {
   }
 };
 
-/// `neighbours` threads, of one warp, walk neighbouring outputs, `vector` each; `lanes` share the
-/// reduced elements of each.
+/// `neighbours` threads of one warp walk neighbouring outputs, `vector` each; `lanes` threads share
+/// the reduced elements of each output.
 struct ReduceColumnsHost : ReduceHostBase {
   static constexpr std::string_view kKey = "cuda.reduce.columns";
   static constexpr std::string_view kSource = "reduce/columns.cuh";
@@ -63,7 +64,7 @@ struct ReduceColumnsHost : ReduceHostBase {
                                                         kBlocksRange,
                                                         {"vector", 1, kMaxVector, 1},
                                                         {"neighbours", 1, 32, 32}};
-  /// Each warp's accumulators meet in shared memory, of which a block has 48 KiB without asking.
+  /// The warps' accumulators meet in static shared memory, of which a block may have 48 KiB.
   static int64_t MostLanes(int64_t vector, int64_t neighbours) {
     constexpr int64_t kShared = 48 * 1024, kBytes = static_cast<int64_t>(kAccumulatorBytes);
     const int64_t warps = kShared / (kBytes * vector * neighbours);

@@ -1,6 +1,6 @@
-// cuda.reduce.rows: kBlockX threads walk the reduced elements of one output, kBlockY outputs per
-// block; with kClusterX > 1 the blocks of a cluster share one output and the first of them adds
-// their partial results, in order, through the workspace.
+// cuda.reduce.rows: kBlockX threads walk the reduced elements of one output, with kBlockY outputs
+// per block. With kClusterX > 1 the blocks of a cluster share one output, and the first of them
+// adds up their partial results, in order, through the workspace.
 #pragma once
 
 #include "common/block.cuh"
@@ -16,11 +16,12 @@ namespace aicf {
 
 static_assert(kPieces == 1 || kBlockY == 1, "a cluster works on one output");
 
-/// Elements per load: floats come in runs where every operand allows them.
+/// Elements per load. Floats are loaded in runs where every operand allows it.
 constexpr int kWidth = kDomainVector;
 
 AICF_DEVICE Accumulator AccumulateOwn(const Args& args, index_t result, int lane) {
-  // Independent accumulators hide the latency of the loads behind each other.
+  // With several independent accumulators, several loads are under way at once, which hides their
+  // latency.
   constexpr int kStreams = 4;
   constexpr index_t kStride = static_cast<index_t>(kBlockX) * kWidth;
   const Share share = ShareOfBlock(kLength, kStride);

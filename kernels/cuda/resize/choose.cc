@@ -10,7 +10,8 @@ using abi::Candidate;
 using abi::DeviceSpec;
 using abi::Problem;
 
-// Only vectors along an axis that keeps its length are taken whole.
+// Whether a thread computes a whole vector of results, which it does only along an axis that keeps
+// its length.
 bool AlongKept(const Problem& p, int64_t vector) {
   const Dims inner = SpacesOf(ResizeTapsHost::kKey, p).output.groups[0];
   if (inner.empty()) return false;

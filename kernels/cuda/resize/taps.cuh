@@ -1,8 +1,8 @@
-// cuda.resize.taps: kVector neighbouring results per thread, each the weighted sum over the product
-// of its axes' taps. Where the output's contiguous axis keeps its length and is contiguous in the
-// input, the taps of neighbours are neighbours and are read as vectors; elsewhere there is one
-// result. The coordinate map is that of kernels/cpu/resize/coordinates.cc: f32, and f64 for
-// align_corners.
+// cuda.resize.taps: kVector neighbouring results per thread. Each result is a weighted sum over all
+// combinations of its axes' taps (the input elements that it depends on along an axis). If the
+// output's contiguous axis keeps its length and is contiguous in the input as well, the taps of
+// neighbouring results are neighbours and are read as vectors; otherwise a thread has one result.
+// The coordinate map is that of kernels/cpu/resize/coordinates.cc: f32, and f64 for align_corners.
 #pragma once
 
 #include "common/enums.cuh"
@@ -46,8 +46,9 @@ struct Taps {
 };
 constexpr int kTaps = attr_mode == kNearest ? 1 : attr_mode == kLinear ? 2 : 4;
 
-/// The output's extent as align_corners means it: scale * in, unrounded, but for the scale's own
-/// rounding to f32.
+/// The output's extent as align_corners means it: scale * in, without rounding to an integer. If it
+/// differs from the actual extent by no more than the scale's rounding to f32 explains, it is the
+/// actual extent.
 AICF_DEVICE double ResizedLength(int d) {
   const double length = attr_scales(d) * static_cast<double>(In0::extent(d));
   const double whole = static_cast<double>(Out0::extent(d));
@@ -88,7 +89,8 @@ AICF_DEVICE index_t NearestOf(X x) {
   return static_cast<index_t>(ceil(x));
 }
 
-/// In f32 the half is exact below 2^22, but for the largest number below a half when it is added.
+/// Adding or subtracting a half is exact in f32 below 2^22, with one exception: the largest number
+/// below a half, plus a half, becomes 1. Where it may not be exact, the index is computed in f64.
 AICF_DEVICE index_t NearestIndex(coordinate_t x, index_t extent) {
   if (attr_nearest == kRoundPreferCeil || extent >= (index_t(1) << 22)) {
     return NearestOf(static_cast<double>(x));
@@ -153,8 +155,8 @@ struct Results {
   raw_t copied[kResults];
 };
 
-/// Adds the elements at p, weighted. One of weight 0 must not turn the sum into NaN by being
-/// infinite, so it is not read.
+/// Adds the elements at p, weighted. An element of weight 0 is not read, because an infinite one
+/// would turn the sum into NaN.
 AICF_DEVICE void AddTap(const In0::S* p, weight_t weight, Results& to) {
   if (!CopiesElements() && weight == 0) return;
 #pragma unroll

@@ -101,14 +101,14 @@ AICF_DEVICE sum_t Aligned(const In0::S* plane, const Box& box, index_t ph, index
   return result / static_cast<sum_t>(count > 1 ? count : 1);
 }
 
-/// Half away from zero.
+/// Rounds to the nearest integer, halves away from zero.
 AICF_DEVICE coord_t RoundAway(coord_t v) {
   const coord_t whole = OpTrunc(v);
   const coord_t rest = v - whole;
   return rest >= coord_t(0.5) ? whole + 1 : rest <= coord_t(-0.5) ? whole - 1 : whole;
 }
 
-/// Elements [begin, end) of an axis under a bin.
+/// The elements [begin, end) of an axis that a bin covers.
 AICF_DEVICE void BinOf(coord_t first, coord_t last, index_t pooled, index_t bin, index_t extent,
                        index_t* begin, index_t* end) {
   const coord_t scale = static_cast<coord_t>(attr_spatial_scale);

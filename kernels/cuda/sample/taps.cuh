@@ -1,5 +1,5 @@
-// cuda.sample.taps: a thread finds the taps of one point once and uses them for a few channels;
-// where channels are innermost, neighbouring threads take neighbouring channels instead. The
+// cuda.sample.taps: a thread computes the taps of one point once and uses them for a few channels.
+// If channels are innermost, neighbouring threads take neighbouring channels instead. The
 // coordinate map is that of kernels/cpu/sample/coordinates.h, operation by operation.
 #pragma once
 
@@ -29,7 +29,8 @@ struct Taps {
   sum_t weight[kTaps];
 };
 
-/// Mirrors v at low and high until it lies between them. An axis without length has one place.
+/// Mirrors v at `low` and `high` until it lies between them. Every v becomes `low` on an axis
+/// without length, where `high` is not above `low`.
 AICF_DEVICE coord_t Reflected(coord_t v, coord_t low, coord_t high) {
   const coord_t range = high - low;
   if (!(range > 0)) return low;
@@ -61,7 +62,7 @@ AICF_DEVICE void CubicWeights(coord_t t, coord_t (&w)[4]) {
   w[3] = ((a * last - 5 * a) * last + 8 * a) * last - 4 * a;
 }
 
-/// Where grid value `n` points along an axis of `extent` elements.
+/// The taps along an axis of `extent` elements at the place that grid value `n` names.
 AICF_DEVICE Taps TapsOf(index_t extent, coord_t n) {
   const coord_t length = static_cast<coord_t>(extent);
   const coord_t low = attr_align_corners ? coord_t(0) : coord_t(-0.5);

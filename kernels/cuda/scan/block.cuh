@@ -1,5 +1,6 @@
-// cuda.scan.block: one line per block at a time, kItems neighbouring elements per thread: totals of
-// the thread, of its warp, of the block, and what the blocks before carry over.
+// cuda.scan.block: a block scans one line at a time, kItems neighbouring elements per thread. An
+// element's result combines the totals of earlier elements of its thread, of earlier threads of its
+// warp, of earlier warps, and what the chunks before carry over.
 #pragma once
 
 #include "common/block.cuh"
@@ -22,7 +23,7 @@ AICF_DEVICE total_t ScanWarp(total_t own) {
   return own;
 }
 
-/// Total of the threads before this one; *all is that of the block.
+/// The total of all threads of the block before this one; *all gets the total of the whole block.
 AICF_DEVICE total_t ScanBlock(total_t own, total_t* all) {
   __shared__ total_t warps[kWarps];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;

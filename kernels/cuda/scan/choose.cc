@@ -32,7 +32,7 @@ std::vector<Candidate> CandidatesFor<ScanLinesHost>(const Problem& p, const Devi
   constexpr int64_t kThreads = 128;
   const int64_t length = ScanLinesHost::Length(p);
   const int64_t blocks = StridedGridFor(ScanLinesHost::Lines(p), kThreads);
-  // Threads beside each other read far apart where the axis is the innermost one.
+  // If the axis is the innermost one, neighbouring threads read elements that are far apart.
   const bool along = p.inputs[0].strides[static_cast<int>(p.as<abi::ScanAttrs>().axis)] == 1;
   const double us = PredictUs({.bytes = abi::ByteCount(p),
                                .bytes_share = along && length > 1 ? 0.1 : 0.6,

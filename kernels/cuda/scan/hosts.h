@@ -5,7 +5,8 @@
 
 namespace aicf::cuda {
 
-/// An element is read just before it is overwritten, by the same thread, and never again.
+/// A scan may overwrite its input: an element is read just before it is overwritten, by the same
+/// thread, and never again.
 struct ScanHostBase : CudaHostBase {
   static constexpr abi::ParameterRange kParameters[] = {kThreadsRange, kBlocksRange};
 

@@ -1,4 +1,5 @@
-// What both scan kernels share: how totals form, and places in the order of the scan.
+// What both scan kernels share: the type of totals, and access to elements in the order of the
+// scan.
 #pragma once
 
 #include "common/enums.cuh"
@@ -8,7 +9,8 @@ namespace aicf {
 constexpr index_t kLength = kDomainCount0;
 constexpr index_t kLines = kDomainCount1;
 
-/// Type of a running total: floats as they are, integers modulo 2^32 or 2^64 until they are stored.
+/// Type of a running total: the float type itself for floats; for integers, unsigned numbers modulo
+/// 2^32 or 2^64, until they are stored.
 template <class T, bool kWide>
 struct TotalOf {
   typedef u32 Type;

@@ -12,11 +12,11 @@ using abi::Problem;
 
 constexpr int64_t kThreads = 128;
 
-/// Instructions of all lanes, as if each were one operation of a lane.
+/// Instructions per microsecond of all lanes of the device.
 double LanesPerUs(const DeviceSpec& d) { return d.sm_count * 128.0 * 1500; }
 
-// Every share walks all updates of its line: no more of them than the machine has room for, and
-// none so small that the walk outweighs its targets.
+// Every share walks all updates of its line. So there are no more shares than the device has room
+// for, and none so small that this walk outweighs its targets.
 int64_t SharesOf(const ScatterExtents& e, int64_t room, int64_t smallest) {
   const int64_t most = std::max<int64_t>(1, CeilDiv(e.targets, smallest));
   const int64_t units = std::max<int64_t>(1, e.lines * e.Chunks());

@@ -7,9 +7,10 @@
 
 namespace aicf::cuda {
 
-/// A scatter as `lines` problems of `targets` targets and `updates` updates each; a target is a row
-/// of `row` elements. kElements: a line runs along the axis, a row is one element. kPoints: one
-/// line; rows are what the coordinates leave.
+/// A scatter as `lines` independent problems of `targets` targets and `updates` updates each. A
+/// target is a row of `row` elements. For kElements, a line runs along the axis, and a row is one
+/// element. For kPoints, there is one line, and the rows run along the axes that the coordinates
+/// leave.
 struct ScatterExtents {
   int64_t lines = 1, targets = 1, updates = 1, row = 1;
 
@@ -18,8 +19,8 @@ struct ScatterExtents {
   int64_t Chunks() const { return row >= 32 ? CeilDiv(row, 1024) : 1; }
 };
 
-/// The targets of a line are dealt out to `shares` that do not meet. Updates in place leave every
-/// other element as it is.
+/// The targets of a line are dealt out to `shares` owners, no two of which have a target in common.
+/// In place, elements without an update are not touched.
 struct ScatterHostBase : CudaHostBase {
   static constexpr abi::ParameterRange kParameters[] = {
       {"shares", 1, int64_t{1} << 30}, kThreadsRange, kBlocksRange};

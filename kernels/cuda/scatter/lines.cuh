@@ -1,12 +1,14 @@
-// cuda.scatter.lines: kElements; a thread owns some targets of one line: it copies them and walks
-// the line's updates in order. No two threads meet, so nothing has to be exchanged.
+// cuda.scatter.lines: for scatters of kind kElements. A thread owns some targets of one line: it
+// copies them, then walks all updates of the line in order and applies those that are for its
+// targets. No two threads share a target, so they need not synchronise.
 #pragma once
 
 #include "scatter/scatter.cuh"
 
 namespace aicf {
 
-/// Neighbouring threads work on neighbouring elements: along the axis where that is innermost.
+/// Neighbouring threads handle neighbouring elements: shares of one line if the axis is innermost,
+/// else neighbouring lines.
 constexpr bool kSharesInner = Out0::stride(kAxis) == 1 || kLines == 1;
 
 AICF_DEVICE void Kernel(const Args& args) {

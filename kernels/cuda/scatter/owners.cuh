@@ -1,6 +1,7 @@
-// cuda.scatter.owners: a warp owns some targets of one line and looks at 32 updates at once; those
-// that are its own it applies in order. Rows of 32 elements and more are walked by the whole warp,
-// in chunks that belong to different warps; of shorter ones a target belongs to one lane.
+// cuda.scatter.owners: a warp owns some targets of one line. It looks at 32 updates at once and
+// applies those that are for its targets in order. Rows of 32 elements and more are walked by the
+// whole warp, in chunks that belong to different warps. If rows are shorter, each target belongs to
+// one lane.
 #pragma once
 
 #include "scatter/scatter.cuh"
@@ -15,7 +16,7 @@ constexpr index_t kUnits = kLines * kShares * kChunks;
 
 AICF_DEVICE index_t OwnerOf(index_t target) { return target / kGroup % kShares; }
 
-/// Elements [begin, end) of the rows, seen by one lane.
+/// Elements [begin, end) of the rows, from the point of view of one lane.
 struct Part {
   int lane;
   index_t share, begin, end;

@@ -1,4 +1,4 @@
-// What both scatter kernels share: a line's addresses and what an update does.
+// What both scatter kernels share: the addresses of a line, and what an update does.
 #pragma once
 
 #include "common/enums.cuh"
@@ -8,7 +8,8 @@ namespace aicf {
 
 constexpr int kAxis = static_cast<int>(attr_axis);
 constexpr int kRank = In0::kRank;
-/// Axes of the data that a target's number counts: the axis, or those of the coordinates.
+/// Leading axes of the data that the number of a target counts: as many as a tuple has coordinates.
+/// For kElements it is the one axis.
 constexpr int kTuple =
     attr_kind == kScatterPoints ? static_cast<int>(In1::extent(In1::kRank - 1)) : 1;
 constexpr int kLeading = In1::kRank - 1;
@@ -46,7 +47,7 @@ struct Line {
   Stored* out;
   const Stored* update;
   index_t index;
-  bool updated;  ///< false: the line lies beside the indices and is only copied
+  bool updated;  ///< false: no indices are for this line, which is only copied
 };
 
 template <int kKind>
@@ -84,7 +85,7 @@ AICF_DEVICE index_t TargetOffset(index_t t) {
   else
     return OffsetOf<In0, X, 0, kTuple>(t);
 }
-/// Of the element r of a target's row.
+/// Offset of element r of a target's row from the row's first element.
 template <class X>
 AICF_DEVICE index_t RowOffset(index_t r) {
   if constexpr (attr_kind == kScatterElements)
@@ -92,7 +93,7 @@ AICF_DEVICE index_t RowOffset(index_t r) {
   else
     return OffsetOf<In0, X, kTuple, kRank>(r);
 }
-/// Of element r of update u, from the line's update.
+/// Offset of element r of update u from the line's first update.
 AICF_DEVICE index_t UpdateOffset(index_t u, index_t r) {
   if constexpr (attr_kind == kScatterElements)
     return u * In2::stride(kAxis);
@@ -101,7 +102,7 @@ AICF_DEVICE index_t UpdateOffset(index_t u, index_t r) {
            OffsetOf<In0, In2, kTuple, kRank, kLeading - kTuple>(r);
 }
 
-/// Number of the target that update u meets; -1: it is dropped.
+/// Number of the target to which update u is applied; -1: it is dropped.
 AICF_DEVICE index_t TargetOf(const Args& args, const Line& l, index_t u) {
   if constexpr (attr_kind == kScatterElements) {
     const i64 at = IndexAt<In1>(args.in[1], l.index + u * In1::stride(kAxis));
@@ -121,7 +122,7 @@ AICF_DEVICE index_t TargetOf(const Args& args, const Line& l, index_t u) {
   }
 }
 
-/// Whether the output is not the data's own bytes.
+/// Whether the data must be copied because the output is not in its place.
 AICF_DEVICE bool MustCopy(const Args& args) {
   return static_cast<const Stored*>(args.in[0]) + In0::kOffset !=
          static_cast<const Stored*>(args.out[0]) + Out0::kOffset;

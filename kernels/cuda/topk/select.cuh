@@ -1,6 +1,7 @@
-// cuda.topk.select: one block per line. Every thread keeps the best not yet taken element of its
-// share; k times the block takes the best of those, and its owner looks for its next one. Exact,
-// with ties in index order; made for k that is small beside the line.
+// cuda.topk.select: one block per line. Every thread keeps the best element of its share that has
+// not been taken yet. k times, the block takes the best of these, and the thread that owns it looks
+// for its next best one. The result is exact, with ties in the order of indices. The kernel is made
+// for a k that is small compared with the line.
 #pragma once
 
 #include "common/block.cuh"
@@ -31,8 +32,8 @@ AICF_DEVICE bool Before(const Candidate& a, const Candidate& b) {
   return a.index < b.index;
 }
 
-/// Best element of this thread's share that comes after `taken` (all of them when taken.index is
-/// -1).
+/// The best element of this thread's share that comes after `taken` in the result. If taken.index
+/// is -1, it is the best of the whole share.
 AICF_DEVICE Candidate NextAfter(const Args& args, index_t line, const Candidate& taken) {
   Candidate best = {element_t(0), -1};
   for (index_t i = threadIdx.x; i < kLength; i += kBlockX) {

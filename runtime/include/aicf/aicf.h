@@ -30,14 +30,15 @@ namespace schema {
 class Artifact;
 }
 
-/// Whether this process can still use its GPUs: ok until any call here has met a device fault, such
-/// as an illegal address in a kernel of whatever library, or an uncorrectable error of the device's
-/// memory. CUDA then serves nothing in the process any more: from that moment every session of it
-/// on a GPU, old or new and on every device, fails with kDevice without waiting for anything,
-/// sessions on the CPU go on, and this gives kDevice with the first fault for as long as the
-/// process lives. A service tells its supervisor so (its health
-/// check fails) and ends. A fault is met by the call that runs into it or waits for it: Run or, with
-/// the other policies, Wait. Touches no device and takes no lock. Thread safety: any thread.
+/// Whether this process can still use its GPUs. Returns ok until any call of this library has met a
+/// device fault, such as an illegal address in a kernel of whatever library, or an uncorrectable
+/// error of the device's memory. After such a fault CUDA serves nothing in the process any more:
+/// every session on a GPU, old or new and on every device, fails with kDevice without waiting for
+/// anything, and this function returns kDevice with the first fault for as long as the process
+/// lives. Sessions on the CPU go on. A service should tell its supervisor so (by failing its health
+/// check) and exit. The call that runs into a fault or waits for it reports it first: Run or, with
+/// policies other than kFullSync, Wait. Touches no device and takes no lock. Thread safety: any
+/// thread.
 AICF_API Status DeviceHealth();
 
 /// Shape and type of one input or output, as the caller sees it: dense row-major.
@@ -46,18 +47,19 @@ struct TensorInfo {
   DType dtype = DType::kF32;
   Dims shape;
   uint64_t bytes = 0;
-  /// Outputs: the axis whose extent each replay decides (NonZero, NonMaxSuppression and their
-  /// like); shape and bytes are then the largest possible, Session::OutputShape the actual ones.
-  /// -1: none.
+  /// Outputs only: the axis whose extent each replay decides (NonZero, NonMaxSuppression and
+  /// similar ops). `shape` and `bytes` are then the largest possible ones, and Session::OutputShape
+  /// gives the actual shape. -1: there is no such axis.
   int dynamic_axis = -1;
-  /// The shape at the most padding that the entry point allows: its inputs may have every shape
-  /// from this to `shape` whose extents belong together, and its outputs then have theirs. Equal to
-  /// `shape` where nothing may be padded.
+  /// The smallest shape that the entry point serves by padding. Inputs may have any shape between
+  /// this one and `shape`, as long as axes that are padded together lose equally many positions;
+  /// the outputs shrink accordingly. Equal to `shape` where nothing may be padded.
   Dims min_shape;
 };
 
-/// One set of input shapes that the model is compiled for: "main", or a bucket. Those of one
-/// compilation have the same inputs and outputs by name and dtype.
+/// An entry point: one set of input shapes that the model is compiled for, called "main" or by the
+/// bucket's name. All entry points of one compilation have inputs and outputs of the same names and
+/// dtypes.
 struct EntryInfo {
   std::string name;
   std::vector<TensorInfo> inputs;
@@ -65,25 +67,25 @@ struct EntryInfo {
   /// Small inputs that the host rewrites before a replay, such as positions and lengths; listed
   /// here and not among `inputs`, set by Session::SetMeta. Always of exactly their shapes.
   std::vector<TensorInfo> metas;
-  uint32_t first_step = 0;  ///< its steps, among the program's
+  uint32_t first_step = 0;  ///< number of its first step among the program's steps
   uint32_t step_count = 0;
 };
 
-/// A shape that an input shall have.
+/// A shape that the caller wants an input to have.
 struct InputShape {
   std::string_view name;
   Dims shape;
 };
 
-/// The entry point that serves certain shapes, and the shapes of all its tensors then (an output's
-/// dynamic axis at its largest).
+/// The entry point that serves the requested shapes, and the shapes that all its tensors then have
+/// (an output's dynamic axis counts with its largest extent).
 struct EntryChoice {
   size_t entry = 0;           ///< index into Program::entries()
   std::vector<Dims> inputs;   ///< as EntryInfo::inputs
   std::vector<Dims> outputs;  ///< as EntryInfo::outputs
 };
 
-/// What is asked of an artifact beside what is always verified.
+/// Requirements on an artifact beyond what is always verified.
 struct LoadOptions {
   /// Public keys in PEM, one or more after each other, as `aicf-sign --new-key` and `openssl pkey
   /// -pubout` write them. When set, an artifact is loaded only if one of these keys has signed it;
@@ -96,8 +98,9 @@ struct LoadOptions {
 class AICF_API Program {
  public:
   /// Reads and verifies the whole file; touches no device.
-  /// Errors: kIo, kBadArtifact (also without the signature that the options require),
-  /// kInvalidArgument (keys that are none), kUnsupported (newer format), kResource.
+  /// Errors: kIo, kBadArtifact (also where the signature that the options require is missing or
+  /// wrong), kInvalidArgument (`require_signature` is no text of public keys), kUnsupported (newer
+  /// format), kResource.
   /// Cost: one read of the file plus hashing at memory speed; with a required signature also
   /// SHA-512 over the file, some 2 s per GB.
   static Result<std::shared_ptr<const Program>> Load(const std::string& path,
@@ -112,13 +115,15 @@ class AICF_API Program {
   /// The first entry point's, which is the only one of a program without buckets.
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;
-  /// What lives across replays; the same for all entry points, and in no list of inputs or outputs.
+  /// Tensors that live across replays. All entry points share them, and no list of inputs or
+  /// outputs has them.
   const std::vector<TensorInfo>& states() const;
   size_t step_count() const;
-  /// The entry point that serves these shapes: the first that has them exactly; else, of those that
-  /// the compiler proved to give the same results when inputs are padded to their shapes, the one
-  /// of the smallest inputs. An input that is not named takes what an entry point has. Errors:
-  /// kInvalidArgument naming an unknown or repeated input, or listing the shapes that exist.
+  /// The entry point that serves these shapes: the first one whose inputs have exactly these
+  /// shapes; otherwise, of those for which the compiler has proved that padding the inputs to their
+  /// shapes does not change the results, the one with the smallest inputs. An input that is not
+  /// named takes the shape that the entry point gives it. Errors: kInvalidArgument naming an
+  /// unknown or repeated input, or listing the shapes that exist.
   Result<EntryChoice> Choose(std::span<const InputShape> shapes) const;
   /// The source model's own key/value strings, e.g. a recogniser's "character" list; empty when
   /// absent.
@@ -143,7 +148,8 @@ enum class SyncPolicy : uint8_t {
   kNoSync,       ///< Run only enqueues; the caller synchronises the stream himself
 };
 
-/// What a run on a CPU may take, where SessionOptions does not say: minutes on a large machine.
+/// Operations that a run on a CPU may take where SessionOptions::max_operations is 0: minutes of
+/// work on a large machine.
 inline constexpr double kDefaultMaxOperations = 1e14;
 
 struct SessionOptions {
@@ -158,14 +164,16 @@ struct SessionOptions {
   /// between replays.
   bool transfers = true;
   SyncPolicy sync = SyncPolicy::kFullSync;
-  /// CUDA: a CUstream of the caller, of the device's primary context; nullptr: the session's own.
-  /// Replays go there; it is never captured and must outlive the session. Run refuses it while the
-  /// caller captures it. With kNoSync, end no session whose replay is in flight while its stream is
-  /// captured: the end waits for the stream, which a capture forbids.
+  /// CUDA: a CUstream of the caller, created in the device's primary context; nullptr: the
+  /// session's own. Replays are launched on it. The session never captures it, and it must outlive
+  /// the session. Run fails while the caller captures it. With kNoSync, do not destroy a session
+  /// whose replay is in flight while its stream is captured: the destructor waits for the stream,
+  /// which a capture forbids.
   void* stream = nullptr;
-  /// CPU: elementary operations that one run may take, loops with all their trips, so that no
-  /// artifact keeps a processor for ever; 0: kDefaultMaxOperations. A program whose steps alone
-  /// take more is refused by Create, a loop that goes on beyond it ends Run, both with kResource.
+  /// CPU: limit of the elementary operations that one run may take, all trips of its loops
+  /// included, so that no artifact keeps a processor busy for ever; 0: kDefaultMaxOperations.
+  /// Create fails with kResource where the steps, each taken once, exceed this limit; Run fails
+  /// with kResource where a loop goes on beyond it.
   double max_operations = 0;
 };
 
@@ -177,32 +185,33 @@ struct StepProfile {
 struct MemoryReport {
   uint64_t arena_bytes = 0;
   uint64_t weights_bytes = 0;  ///< shared by the program's sessions on a device
-  uint64_t state_bytes = 0;    ///< the session's own, also where states are bound elsewhere
+  uint64_t state_bytes = 0;    ///< the session's own block, kept even where states are bound
   uint64_t staging_bytes = 0;  ///< pinned host memory
   uint64_t total_device_bytes = 0;
 };
 
-/// Memory of the caller that a session shall use for a tensor, in place of its own.
+/// Memory of the caller that a session uses for a tensor instead of its own.
 struct Binding {
   enum class Kind : uint8_t { kInput, kOutput, kState };
   Kind kind = Kind::kInput;
   std::string_view name;
   /// First byte of the dense tensor of the whole shape TensorInfo::shape. CUDA: device memory that
   /// the session's context can reach, 256-byte aligned. CPU: host memory, 64-byte aligned. nullptr:
-  /// the session's own memory again.
+  /// the tensor goes back to the session's own memory.
   void* data = nullptr;
   uint64_t bytes = 0;  ///< exactly TensorInfo::bytes; not read where `data` is null
 };
 
 /// One executable instance: arena, one captured graph per entry point, bound inputs and outputs.
 ///
-/// A session serves all entry points of its program in one arena. One of them is selected at a
-/// time, the program's first to begin with; every function below means that one's tensors and
-/// steps.
+/// A session serves all entry points of its program in one arena. Exactly one of them is selected
+/// at any time, at first the program's first; every function below refers to the tensors and steps
+/// of the selected one.
 ///
 /// States (Program::states) are the session's own, shared by its entry points, and zero in a new
-/// session. Every replay reads them and leaves their next values, also those of Profile and
-/// TimeReplays. They never cross the host in Run, and selecting another entry point keeps them.
+/// session. Every replay reads them and replaces them by their next values, including the replays
+/// that Profile and TimeReplays make. They never cross the host in Run, and selecting another entry
+/// point keeps them.
 ///
 /// Thread safety: different sessions are independent; two threads inside one session at once get
 /// kInvalidArgument ("busy") from the later call, never torn results.
@@ -221,12 +230,13 @@ class AICF_API Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Selects the entry point that Program::Choose names for these shapes; the inputs then have
-  /// exactly these shapes for SetInput, which pads, and the outputs the shapes that belong to them,
-  /// for OutputShape and GetOutput, which cut. What was selected before keeps no contents: all
-  /// inputs are zero again and outputs undefined, unless the selection is the one that was there
-  /// already. After kEventRecord or kNoSync wait for the replay first. Allocates nothing but an
-  /// error's text. Errors: those of Choose, or a replay still in flight; nothing is changed.
+  /// Selects the entry point that Program::Choose names for these shapes. From then on SetInput
+  /// takes inputs of exactly these shapes and pads them to the entry point's, and OutputShape and
+  /// GetOutput give the outputs cut to the shapes that belong to them. A new selection keeps no
+  /// contents of the old one: all inputs are zero and the outputs undefined. Selecting what is
+  /// selected already changes nothing. After kEventRecord or kNoSync wait for the replay first.
+  /// Allocates nothing but an error's text. Errors: those of Choose, or a replay still in flight;
+  /// nothing is changed.
   virtual Status SelectShapes(std::span<const InputShape> shapes) = 0;
   /// Selects an entry point by its name, with its whole shapes; as SelectShapes otherwise.
   virtual Status SelectEntry(std::string_view name) = 0;
@@ -241,10 +251,10 @@ class AICF_API Session {
   /// InputShapeOf(name), or memory of another size than these take (naming expected and found), or
   /// a replay still in flight; nothing is changed.
   virtual Status SetInput(std::string_view name, const ConstTensor& tensor) = 0;
-  /// The shape that the last replay gave an output: TensorInfo::shape but for what is padded and
-  /// its dynamic axis. After kEventRecord or kNoSync call Wait() first. Cost: for an output without
-  /// a dynamic axis none; else reading one number (CUDA without transfers: a download). Errors:
-  /// kInvalidArgument naming the known outputs, or a replay still in flight.
+  /// The shape that the last replay gave an output: TensorInfo::shape without padding, and with the
+  /// actual extent of its dynamic axis. After kEventRecord or kNoSync call Wait() first. Cost: for
+  /// an output without a dynamic axis none; else reading one number (CUDA without transfers: a
+  /// download). Errors: kInvalidArgument naming the known outputs, or a replay still in flight.
   virtual Result<Dims> OutputShape(std::string_view name) = 0;
   /// Copies a dense host tensor of OutputShape(name) out; after kEventRecord or kNoSync call Wait()
   /// first (a replay still in flight is refused). Errors: as SetInput; the memory is unchanged.
@@ -268,39 +278,40 @@ class AICF_API Session {
   /// after kEventRecord or kNoSync wait for the replay first (one still in flight is refused, here
   /// and in all functions about states). Cost: one copy or fill on the device per state.
   virtual Status ResetStates() = 0;
-  /// What ResetStates gives this state from now on, a dense host tensor of exactly the state's
-  /// dtype and shape; the state itself keeps its value until then. Cost: a copy of the tensor, kept
-  /// on the host. Errors: as SetInput, naming the known states.
+  /// Sets the value that ResetStates gives this state from now on: a dense host tensor of exactly
+  /// the state's dtype and shape. The state itself keeps its value until the next ResetStates.
+  /// Cost: a copy of the tensor, kept on the host. Errors: as SetInput, naming the known states.
   virtual Status SeedState(std::string_view name, const ConstTensor& tensor) = 0;
   /// Copies a state to or from a dense host tensor of exactly its dtype and shape. CUDA: one
-  /// transfer, and waits for it. What was exported and imported goes on bit for bit, in any session
-  /// of the program. Errors: as SetInput, naming the known states; neither side is changed.
+  /// transfer, and waits for it. Any session of the program that imports an exported state goes on
+  /// from it bit for bit. Errors: as SetInput, naming the known states; neither side is changed.
   virtual Status ExportState(std::string_view name, const MutableTensor& tensor) = 0;
   virtual Status ImportState(std::string_view name, const ConstTensor& tensor) = 0;
   /// A new session of the same program with the same options, a copy of the states and of their
   /// seeds, and memory of its own for everything: bindings are not taken over, inputs and metas are
   /// zero, the first entry point is selected. CUDA: states are copied from device to device. Cost:
-  /// that of Create, but for weights and code, which both share.
+  /// that of Create, without loading weights and code, which both sessions share.
   virtual Result<std::unique_ptr<Session>> Fork() = 0;
 
-  /// Makes replays use the caller's memory for inputs and outputs of the selected entry point and
-  /// for states, without copies: of all given tensors, or of none after an error. The memory must
-  /// stay valid until it is bound otherwise or the session ends. For a bound tensor the caller
-  /// reads and writes that memory himself, after Wait() and before Run(): SetInput and GetOutput
-  /// refuse it, and SelectShapes never clears it. The pointers of InputPointer, OutputPointer and
-  /// StatePointer are then those bound. Functions about states use the bound memory; binding a
-  /// state copies nothing. Run stays one graph launch: it pays nothing for this. Cost here: CUDA
-  /// captures and instantiates the graph of the entry point again, or of all for a state:
-  /// milliseconds, growing with the steps, so bind all tensors in one call, and not for every
-  /// replay. CPU: prepares the steps again. Errors: kInvalidArgument for an unknown name, other
-  /// bytes than the tensor has, memory that is not aligned, or a tensor named twice; a replay still
-  /// in flight.
+  /// Makes replays use the caller's memory, without copies, for inputs and outputs of the selected
+  /// entry point and for states. Either all given tensors are bound or, after an error, none. The
+  /// memory must stay valid until the tensor is bound to other memory or the session ends. The
+  /// caller reads and writes the memory of a bound tensor himself, after Wait() and before Run():
+  /// SetInput and GetOutput refuse the tensor, and SelectShapes never clears it. InputPointer,
+  /// OutputPointer and StatePointer then return the bound memory, and functions about states use
+  /// it; binding a state copies nothing. Run stays one graph launch and pays nothing for this. Cost
+  /// of this call: on CUDA the graph of the entry point, or for a state the graphs of all entry
+  /// points, are captured and instantiated again. That takes milliseconds, growing with the number
+  /// of steps, so bind all tensors in one call, and not for every replay. On the CPU the steps are
+  /// prepared again. Errors: kInvalidArgument for an unknown name, other bytes than the tensor has,
+  /// memory that is not aligned, is the session's own or overlaps that of another bound tensor, or
+  /// a tensor named twice; a replay still in flight.
   virtual Status Bind(std::span<const Binding> bindings) = 0;
   /// One binding. Cost: see Bind.
   Status BindInput(std::string_view name, void* data, uint64_t bytes);
   Status BindOutput(std::string_view name, void* data, uint64_t bytes);
   Status BindState(std::string_view name, void* data, uint64_t bytes);
-  /// A state's memory; as InputPointer, for all entry points.
+  /// The memory of a state, which all entry points share; otherwise as InputPointer.
   virtual Result<void*> StatePointer(std::string_view name) = 0;
   /// Program::states() of its program.
   virtual const std::vector<TensorInfo>& states() const = 0;
@@ -312,9 +323,9 @@ class AICF_API Session {
   virtual Status Wait() = 0;
 
   /// Measures each step inside the replay `iterations` times and gives the median per step. Slower
-  /// than Run; allocates; overwrites the outputs, and states go on. CUDA: the steps add up to the
-  /// replay without transfers; the first carries the replay's fixed launch latency
-  /// (runtime/cuda/profiler.h).
+  /// than Run. Allocates, overwrites the outputs and advances the states. CUDA: the times of the
+  /// steps add up to that of the replay without transfers, and the first one includes the replay's
+  /// fixed launch latency (runtime/cuda/profiler.h).
   virtual Result<std::vector<StepProfile>> Profile(int iterations) = 0;
   /// Device time in microseconds of each of `iterations` back-to-back replays (CUDA events; wall
   /// time on CPU).

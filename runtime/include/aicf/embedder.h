@@ -33,7 +33,7 @@ struct EmbedderInfo {
 /// Ownership: keeps the program alive.
 class AICF_API Embedder {
  public:
-  /// Whether the artifact is of an embedding model.
+  /// Whether the program's artifact holds an embedding model.
   static bool Serves(const Program& program);
 
   /// Checks the entry points against what the artifact says, and makes a session. Errors:

@@ -1,5 +1,5 @@
-/// Generating text with a compiled language model (docs/language_models.md). In libaicf, not in
-/// libaicf_cuda.
+/// Generating text with a compiled language model (docs/language_models.md). Part of libaicf, not
+/// of libaicf_cuda.
 ///
 ///   auto program = aicf::Program::Load("model.aicf");
 ///   auto generator = aicf::Generator::Create(*program, {});
@@ -7,14 +7,16 @@
 ///   auto id = (*generator)->Submit({.prompt = *prompt, .max_new_tokens = 100});
 ///   auto result = (*generator)->Wait(*id);      // result->text
 ///
-/// Any number of requests are at work at once: each Step is one run of an entry point, a part of
-/// one request's prompt or the next token of as many requests as the largest bucket holds. Requests
-/// come and go between runs. Where the cache is full, the youngest request gives its pages back and
-/// computes its positions once more later; none is ever lost.
+/// Any number of requests may be in progress at once. Each Step is one run of an entry point, which
+/// computes either a part of one request's prompt or the next token of as many requests as the
+/// largest bucket holds. Requests come and go between runs. When the cache is full, the youngest
+/// request gives its pages back and computes its positions once more later; no request is ever
+/// lost.
 ///
-/// What a request draws depends on its prompt, its options and its seed: the draw is numbered by
-/// its position. The model's numbers may differ in their last bits between buckets, so a close call
-/// may fall the other way in other company, unless GeneratorOptions::batch_invariant is set.
+/// Which tokens a request draws depends on its prompt, its options and its seed: each draw takes
+/// its random number from the seed and the token's position. But the model's numbers may differ in
+/// their last bits between buckets, so that a close call between two tokens may fall the other way
+/// when other requests run at the same time, unless GeneratorOptions::batch_invariant is set.
 #pragma once
 
 #include <cstddef>
@@ -33,14 +35,15 @@
 namespace aicf {
 
 struct GeneratorOptions {
-  /// Device and threads. `sync` is not read: a Step returns when its tokens are there. CUDA without
-  /// `transfers`: no run is queued behind another.
+  /// Device and threads. `sync` is not read: a Step returns when its tokens are there. On CUDA,
+  /// runs are queued behind each other only with `transfers`.
   SessionOptions session = {};
-  /// Every run of a request follows from the request alone: results are equal bit for bit whatever
-  /// else the generator does. Costs time, because a decode always has the largest bucket's rows.
+  /// The sequence of runs for a request, with their buckets, follows from the request alone, so
+  /// that its results are equal bit for bit whatever else the generator does. Costs time, because
+  /// every decode runs in the largest bucket.
   bool batch_invariant = false;
-  /// Most runs for prompts one after the other while other requests wait for their next token.
-  /// More: prompts are ready sooner; fewer: tokens come more evenly. At least 1.
+  /// Limit of consecutive runs for prompts while other requests wait for their next token. With
+  /// more, prompts are ready sooner; with fewer, tokens come more evenly. At least 1.
   int prefills_in_a_row = 4;
 };
 
@@ -57,11 +60,11 @@ enum class FinishReason : uint8_t {
 /// "length", "context", "end-token", "stop-token", "stop-text", "cancelled" or "none".
 AICF_API std::string_view FinishReasonName(FinishReason reason);
 
-/// What is new of a request after a run. Views are valid during the call.
+/// What a run has added to a request. The views are valid during the call of on_progress.
 struct GenerateProgress {
   uint64_t id = 0;
-  std::span<const uint32_t> tokens;  ///< drawn since the last call, those that ended it included
-  std::string_view text;  ///< to be appended; whole characters, and nothing of a stop text
+  std::span<const uint32_t> tokens;  ///< drawn since the last call, the one that ends it included
+  std::string_view text;  ///< continues the text so far: whole characters, no part of a stop text
   FinishReason finish = FinishReason::kNone;
 };
 
@@ -70,12 +73,12 @@ struct GenerateRequest {
   std::vector<uint32_t> prompt = {};
   int64_t max_new_tokens = 0;  ///< 0: as many as the context has room for
   float temperature = 0;       ///< 0: always the most probable token
-  int top_k = 0;               ///< draws among this many; 0: among all
-  float top_p = 1;             ///< draws among the most probable that make up this much
-  float min_p = 0;  ///< draws among those that have this part of the most probable's probability
+  int top_k = 0;               ///< draws among this many most probable tokens; 0: among all
+  float top_p = 1;             ///< draws among the most probable that add up to this probability
+  float min_p = 0;  ///< draws among tokens with at least this part of the highest probability
   int64_t seed = 0;
-  bool ignore_end = false;                   ///< the model's end tokens are tokens like any other
-  std::vector<uint32_t> stop_tokens = {};    ///< more tokens that end the text
+  bool ignore_end = false;                   ///< the model's end tokens do not end the text
+  std::vector<uint32_t> stop_tokens = {};    ///< further tokens that end the text
   std::vector<std::string> stop_texts = {};  ///< needs a tokenizer; none may be empty
   /// Called by the thread that steps, after every run that has something new, with no lock held: it
   /// may call every function but Step and Wait. It must not throw.
@@ -84,8 +87,8 @@ struct GenerateRequest {
 
 struct GenerateResult {
   std::vector<uint32_t> tokens;  ///< all that were drawn, those that ended it included
-  /// As it continues the prompt's: no special tokens, none that ended it, nothing of a stop text.
-  /// Empty without a tokenizer.
+  /// The text that continues the prompt's, without special tokens, without a token that ended it
+  /// and without any part of a stop text. Empty without a tokenizer.
   std::string text;
   FinishReason finish = FinishReason::kNone;
   int64_t prompt_tokens = 0;
@@ -94,21 +97,21 @@ struct GenerateResult {
   double total_ms = 0;        ///< from Submit to the end
 };
 
-/// What Poll gives: what came since the Poll before.
+/// What Poll returns: what is new since the previous Poll.
 struct GeneratePart {
   std::vector<uint32_t> tokens;
   std::string text;
   FinishReason finish = FinishReason::kNone;
 };
 
-/// One Step.
+/// What one Step has done.
 struct StepReport {
   enum class Kind : uint8_t { kIdle, kPrefill, kDecode };
   Kind kind = Kind::kIdle;  ///< kIdle: no request is left to work on, nothing was run
   size_t entry = 0;         ///< index into Program::entries(), unless kIdle
-  int64_t requests = 0;     ///< that took part and had not ended before
-  int64_t positions = 0;    ///< computed for them
-  int64_t drawn = 0;        ///< tokens that are new
+  int64_t requests = 0;     ///< requests that took part, without those that had ended before
+  int64_t positions = 0;    ///< positions computed for them
+  int64_t drawn = 0;        ///< new tokens
   int64_t preempted = 0;    ///< requests that gave their pages back
 };
 
@@ -124,8 +127,8 @@ struct LanguageInfo {
   int64_t vocabulary = 0;
   int64_t context = 0;  ///< most positions of a request, limited by the cache as well
   int64_t trained_context = 0;
-  int64_t page = 0;             ///< positions
-  int64_t pages = 0;            ///< of the cache
+  int64_t page = 0;             ///< positions in a page of the cache
+  int64_t pages = 0;            ///< pages of the cache
   int64_t slots = 0;            ///< most requests at work at once
   int64_t largest_prefill = 0;  ///< tokens of a prompt that one run takes
   int64_t largest_decode = 0;   ///< requests that one run decodes
@@ -136,9 +139,9 @@ struct LanguageInfo {
 
 /// Requests on one session of a language model.
 ///
-/// Thread safety: every function may be called from any thread. Step and Wait run one at a time,
-/// the others wait for bookkeeping only, never for a run: a service has one thread that steps and
-/// any number that submit, poll and cancel.
+/// Thread safety: every function may be called from any thread. Calls of Step and Wait take turns;
+/// all other functions wait for bookkeeping only, never for a run. So a service has one thread that
+/// steps and any number that submit, poll and cancel.
 /// Ownership: keeps the program alive; requests are the generator's until they are forgotten.
 class AICF_API Generator {
  public:
@@ -159,27 +162,29 @@ class AICF_API Generator {
   /// where the model wants them. Errors: kUnsupported without a tokenizer, those of the tokenizer.
   virtual Result<std::vector<uint32_t>> Encode(std::string_view text, bool parse_special = false,
                                                bool add_special = true) const = 0;
-  /// The ids of a chat in the form that the model was trained on, up to where it answers. Special
-  /// tokens that a message spells out are text in it. Errors: kUnsupported without a tokenizer, or
-  /// where the model has no chat template of a known family; kInvalidArgument for no messages, an
-  /// unknown role, or a system message where the template takes none.
+  /// The ids of a chat in the form that the model was trained on, up to the point where the model
+  /// is to answer. Special tokens that a message spells out stay ordinary text. Errors:
+  /// kUnsupported without a tokenizer, or where the model has no chat template of a known family;
+  /// kInvalidArgument for no messages, an unknown role, or a system message where the template
+  /// takes none.
   virtual Result<std::vector<uint32_t>> EncodeChat(std::span<const ChatMessage> messages) const = 0;
-  /// Valid UTF-8; special tokens leave nothing. Errors: kUnsupported, kInvalidArgument for an id
-  /// outside the vocabulary.
+  /// The text of the ids, as valid UTF-8; special tokens leave nothing in it. Errors: kUnsupported,
+  /// kInvalidArgument for an id outside the vocabulary.
   virtual Result<std::string> Decode(std::span<const uint32_t> ids) const = 0;
 
-  /// Queues a request and gives its number, never 0. Allocates what the request will need, so that
-  /// no Step has to, but for text. Errors: kInvalidArgument saying what is wrong: an empty prompt,
-  /// a prompt longer than the context, an id outside the vocabulary, a number out of its range;
-  /// kUnsupported for stop texts without a tokenizer.
+  /// Queues a request and gives its number, never 0. Allocates all memory that the request will
+  /// need, so that no Step allocates anything but text. Errors: kInvalidArgument saying what is
+  /// wrong: an empty prompt, a prompt longer than the context, an id outside the vocabulary, a
+  /// number out of its range; kUnsupported for stop texts without a tokenizer.
   virtual Result<uint64_t> Submit(GenerateRequest request) = 0;
 
-  /// One run, for the requests whose turn it is: returns when its tokens are there. On a GPU the
-  /// next run is queued before that, wherever it needs nothing of this one but the tokens, which it
-  /// takes from the device: then the GPU does not wait for the host in between. The next Step
-  /// returns that run's tokens; what is submitted until then takes part in the one after it. What a
-  /// queued run computes for a request that ends meanwhile is dropped, and is no Step if there is
-  /// nothing else in it. Errors: those of Session::Run; requests stay as they were before the run.
+  /// Makes one run for the requests whose turn it is, and returns when its tokens are there. On a
+  /// GPU the next run is queued before that, wherever it needs nothing of this one but the tokens,
+  /// which it takes from the device: then the GPU does not wait for the host in between. The next
+  /// Step returns the tokens of the queued run; a request that is submitted until then takes part
+  /// in the run after it at the earliest. What a queued run computes for a request that ends
+  /// meanwhile is dropped, and a queued run whose requests have all ended counts as no Step.
+  /// Errors: those of Session::Run; requests stay as they were before the run.
   /// Cost: the run, and host work that is linear in the requests that are not finished.
   virtual Result<StepReport> Step() = 0;
 
@@ -188,16 +193,17 @@ class AICF_API Generator {
   /// of Step.
   virtual Result<GenerateResult> Wait(uint64_t id) = 0;
 
-  /// What is new since the last Poll; steps nothing. A request that has ended is forgotten by the
-  /// Poll that says so. Errors: kInvalidArgument for a number that names no request.
+  /// Returns what is new since the last Poll; makes no run. A request that has ended is forgotten
+  /// by the Poll that says so. Errors: kInvalidArgument for a number that names no request.
   virtual Result<GeneratePart> Poll(uint64_t id) = 0;
 
-  /// Ends a request with what it has; one that has ended stays as it is. Takes effect at once, or
-  /// after the run that it is part of; on_progress is told by the next Step. Errors: as Poll.
+  /// Ends a request with the tokens that it has; a request that has ended already stays as it is.
+  /// Takes effect at once or, where a run is going on, after that run; the next Step calls
+  /// on_progress. Errors: as Poll.
   virtual Status Cancel(uint64_t id) = 0;
 
-  /// Cancels a request where it has not ended, and drops its result; on_progress is not called any
-  /// more once the run that it is part of is over. For requests of which nobody waits or polls.
+  /// Cancels the request if it has not ended, and drops its result; on_progress is not called any
+  /// more once the run that it is part of is over. For requests that nobody waits for or polls.
   /// Errors: as Poll.
   virtual Status Forget(uint64_t id) = 0;
 

@@ -1,5 +1,5 @@
-/* The C form of generator.h: generating text with a compiled language model. In libaicf, not in
- * libaicf_cuda.
+/* The C form of generator.h: generating text with a compiled language model. Part of libaicf,
+ * not of libaicf_cuda.
  *
  *   aicf_generator generator;
  *   uint64_t id, count;
@@ -12,8 +12,8 @@
  *   aicf_generator_submit(generator, &request, &id);
  *   aicf_generator_wait(generator, id, &part);            (part.text)
  *
- * Errors, handles and threads are as in aicf_c.h, but that any number of threads may be inside one
- * generator: what each function does beside others is said in generator.h.
+ * Errors, handles and threads are as in aicf_c.h, except that any number of threads may be inside
+ * one generator at once; generator.h says how its functions behave then.
  */
 #ifndef AICF_GENERATOR_C_H_
 #define AICF_GENERATOR_C_H_
@@ -41,11 +41,11 @@ AICF_C_API void aicf_generator_options_init(aicf_generator_options* options);
 AICF_C_API aicf_code aicf_generator_create(aicf_program program,
                                            const aicf_generator_options* options,
                                            aicf_generator* generator);
-/* Requests end with it. Waits for calls under way in other threads. */
+/* Ends all requests of the generator, too. Waits for calls under way in other threads. */
 AICF_C_API aicf_code aicf_generator_destroy(aicf_generator generator);
 
-/* Text to ids. *count is how many there are, also where `capacity` is smaller: then `ids` is as it
- * was, and the call fails with AICF_INVALID_ARGUMENT. */
+/* Text to ids. *count receives the number of ids, even where `capacity` is smaller: then `ids` is
+ * left unchanged and the call fails with AICF_INVALID_ARGUMENT. */
 AICF_C_API aicf_code aicf_generator_encode(aicf_generator generator, const char* text,
                                            int32_t parse_special, int32_t add_special,
                                            uint32_t* ids, uint64_t capacity, uint64_t* count);
@@ -55,7 +55,7 @@ AICF_C_API aicf_code aicf_generator_encode_chat(aicf_generator generator, const 
                                                 uint32_t count_of_messages, uint32_t* ids,
                                                 uint64_t capacity, uint64_t* count);
 
-/* GenerateRequest; everything is copied by Submit. */
+/* The members are those of aicf::GenerateRequest. aicf_generator_submit copies all of it. */
 typedef struct aicf_generate_request {
   uint32_t struct_bytes; /* sizeof(aicf_generate_request) of the caller's header */
   int32_t ignore_end;

@@ -1,6 +1,6 @@
-// Linked into a copy of aicf-run that only the tests build and run: the linker hands it every
-// look-up of a CPU kernel's function (--wrap), and the vector kernels of pooling come back wrong in
-// one element. Nothing of it can be reached in the real program.
+// Linked into a copy of aicf-run that only the tests build and run. The linker redirects every
+// look-up of a CPU kernel's function to this file (--wrap), which makes the results of the vector
+// kernels of pooling wrong in one element. The real program contains none of this.
 #include <atomic>
 #include <cstring>
 #include <string_view>

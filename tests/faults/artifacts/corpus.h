@@ -1,4 +1,5 @@
-/// Hostile artifacts made by hand, one for each way to go wrong that has a name.
+/// Hostile artifacts that are made by hand, one for each named way in which an artifact can be
+/// wrong.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +11,16 @@ namespace aicf::hostile {
 struct CorpusFile {
   std::string name;      ///< without ".aicf"
   int exit_code = 0;     ///< of aicf-run
-  std::string sentence;  ///< part of its one line on stderr
+  std::string sentence;  ///< part of the one line that aicf-run prints to stderr
   std::vector<std::byte> bytes;
-  std::string flags;  ///< more arguments of aicf-run, FOLDER for the corpus
+  std::string flags;  ///< more arguments of aicf-run; FOLDER stands for the corpus's folder
 };
 
-/// The same bytes every time, but for the versions of format and kernels.
+/// Makes the corpus. Its bytes are always the same, except for the versions of format and kernels.
 std::vector<CorpusFile> MakeCorpus();
 
-/// Writes NAME.aicf for each, manifest.tsv with name, exit code, sentence and flags, and the public
-/// keys that these name. False when that fails.
+/// Writes NAME.aicf for each file, manifest.tsv with name, exit code, sentence and flags, and the
+/// public keys that the flags name. Returns false when that fails.
 bool WriteCorpus(const std::string& folder);
 
 }  // namespace aicf::hostile

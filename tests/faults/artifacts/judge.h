@@ -1,4 +1,4 @@
-/// One damaged artifact, from its bytes to its last run.
+/// Takes a damaged artifact from its bytes to its last run.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 namespace aicf::hostile {
 
 enum class Verdict : unsigned char {
-  kRefused,   ///< by loading, with a typed error
-  kAccepted,  ///< and run without touching what is not its own
-  kLarge,     ///< accepted, not run: more memory or operations than the limits of a test
-  kEnded,     ///< accepted, and the executor refused or ended the run with a typed error
+  kRefused,   ///< loading refused it with a typed error
+  kAccepted,  ///< it was accepted and ran without touching what is not its own
+  kLarge,     ///< it was accepted but not run: over a test's limits of memory or operations
+  kEnded,     ///< it was accepted, and the executor refused or ended the run with a typed error
   kBroken,    ///< a defect: see the sentence
   kCount,
 };
 
-/// A defect to be planted after verification, to show that it is found.
+/// A wrong access that is planted after verification, to show that the guarded run finds it.
 enum class Plant : unsigned char { kNone, kWrite, kRead };
 
 struct Judgement {

@@ -1,4 +1,4 @@
-// Damages artifacts, loads them and runs what is accepted: see kHelp.
+// Damages artifacts, loads them and runs those that are accepted: see kHelp.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

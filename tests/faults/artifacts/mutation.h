@@ -1,6 +1,6 @@
-/// Programs damaged on purpose, where they mean something: fields at extreme values or at those of
-/// other fields, kernels that were not chosen, lists with entries too few, too many or out of
-/// order.
+/// Damages programs on purpose in their fields instead of their bytes: it gives fields extreme
+/// values or those of other fields, exchanges kernels, and makes lists that have too few or too
+/// many entries or are out of order.
 #pragma once
 
 #include "schema/program.h"
@@ -8,8 +8,9 @@
 
 namespace aicf::hostile {
 
-/// A few fields changed. Often also what follows from them (bytes of buffers, places in the arena,
-/// workspaces, launches, symbols), so that the damage passes the checks which compare such copies.
+/// Changes a few fields. Often it also changes what follows from them (bytes of buffers, places in
+/// the arena, workspaces, launches, symbols), so that the damage passes the checks that compare
+/// fields with what they follow from.
 schema::Program Mutated(const schema::Program& program, Random& random);
 
 }  // namespace aicf::hostile

@@ -1,4 +1,4 @@
-/// Choices that a seed repeats.
+/// Random choices that can be repeated from their seed.
 #pragma once
 
 #include <cstddef>

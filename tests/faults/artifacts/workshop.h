@@ -1,5 +1,5 @@
-/// Where damaged artifacts are made: seeds, the ways to damage them, and the same file again from
-/// its number.
+/// Makes damaged artifacts from seeds in several ways. The same file can be made again from its
+/// number.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@ namespace aicf::hostile {
 struct Seed {
   std::string name;
   std::vector<std::byte> file;
-  schema::Contents contents;  ///< without the sections that a run does not read, and without images
+  schema::Contents contents;  ///< without images and sections that a run does not read
 };
 
-/// Every artifact of the folder, in the order of their names. Errors: kIo, those of loading.
+/// Loads every artifact of the folder, in the order of names. Errors: kIo, those of loading.
 Result<std::vector<Seed>> LoadSeeds(const std::string& folder);
 
-/// Damaged file `number` of the series that starts with `series`: hashes, sizes and features in its
-/// header are right, so that what is wrong reaches the checks behind them.
+/// Makes the damaged file `number` of the given series. Hashes, sizes and features in its header
+/// are correct, so that the damage gets past them to the checks that follow.
 std::vector<std::byte> DamagedFile(const std::vector<Seed>& seeds, uint64_t series,
                                    uint64_t number);
 
-/// The seed's whole file with one bit changed, hashes recomputed.
+/// The seed's file with one bit changed and its hashes recomputed.
 std::vector<std::byte> FlippedFile(const Seed& seed, uint64_t bit);
 
 }  // namespace aicf::hostile

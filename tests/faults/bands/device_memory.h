@@ -1,4 +1,4 @@
-/// Memory of a session as bytes that the test reads and writes, wherever it lies.
+/// Access to a session's memory as bytes, on the CPU or on a GPU.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@ namespace aicf::bands {
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
-  /// Both wait until it is done. REQUIRES: no replay is in flight.
+  /// Both wait until the copy is done. REQUIRES: no replay is in flight.
   virtual Status Write(std::byte* to, std::span<const std::byte> bytes) = 0;
   virtual Status Read(const std::byte* from, std::span<std::byte> bytes) = 0;
 };
 
 std::unique_ptr<DeviceMemory> HostMemory();
-/// Of device 0. Errors: those of opening the driver and the device.
+/// Memory of CUDA device 0. Errors: those of opening the driver and the device.
 Result<std::unique_ptr<DeviceMemory>> CudaMemory();
 
 }  // namespace aicf::bands

@@ -1,4 +1,5 @@
-// Runs artifacts whose values lie apart, with patterns in all that no step has written: see kHelp.
+// Runs artifacts whose values lie apart, with patterns in all bytes that no step has written: see
+// kHelp.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-/// A program whose values lie apart: nothing over anything else, and a band that belongs to nobody
-/// in front of each and behind all but the last. The plan is otherwise what it was: the same steps,
-/// kernels and code.
+/// Rewrites a program so that its values lie apart. No two share bytes, and in front of each value
+/// and behind all but the last lies a band of bytes that belongs to none. Otherwise the plan is the
+/// same: it has the same steps, kernels and code.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ struct Range {
 
 struct Spread {
   std::vector<std::byte> artifact;
-  std::vector<Range> arena_bands, state_bands;  ///< ascending; what no step may touch
-  std::vector<Range> values;                    ///< of the arena, workspaces among them
+  std::vector<Range> arena_bands, state_bands;  ///< bytes that no step may touch, ascending
+  std::vector<Range> values;                    ///< values and workspaces in the arena
 };
 
 /// Moves every value, workspace and state to a place of its own. Metas of an entry point stay next
-/// to each other, as plans have them. Errors: those of schema::Serialize.
+/// to each other, because one copy writes all of them. Errors: those of schema::Serialize.
 Result<Spread> SpreadOut(const schema::Artifact& artifact);
 
 }  // namespace aicf::bands

@@ -67,7 +67,8 @@ constexpr bool IsBookkeeping(int id) { return id == kCuCtxPushCurrent || id == k
 constexpr bool IsUnheard(int id) {
   return Balance(id) < 0 || IsBookkeeping(id) || id == kCuGetErrorName || id == kCuGetErrorString ||
          id == kCuDriverGetVersion || id == kCuMemGetInfo ||
-         id == kCuThreadExchangeStreamCaptureMode;  // what it keeps whole is somebody else's capture
+         id ==
+             kCuThreadExchangeStreamCaptureMode;  // what it keeps whole is somebody else's capture
 }
 constexpr bool IsOfCublasLt(int id) { return id >= kLtGetVersion; }
 

@@ -1,5 +1,5 @@
-// Every call of loading, creating a session, running and destroying into CUDA fails once: see
-// kHelp.
+// Lets every call into CUDA fail once while an artifact is loaded and a session is created, run and
+// destroyed: see kHelp.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

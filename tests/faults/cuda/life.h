@@ -1,4 +1,4 @@
-/// A life of a program on a device, from the driver's opening to the session's end.
+/// Uses a program on a device, from opening the driver to destroying the session.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace aicf::failing_cuda {
 
-/// How a session is made and used.
+/// How the session is created and used.
 struct Mode {
   const char* name;
   bool cuda_graph = true;
@@ -15,17 +15,17 @@ struct Mode {
   size_t lanes = 1;  ///< replays of each entry point that are queued behind each other
 };
 
-/// What came of a life.
+/// The outcome of Live.
 struct Ending {
   Status status;        ///< the first failure
-  bool failed = false;  ///< whether a call had failed before the session's end began
-  Status health;        ///< the driver's, at the end
-  std::string results;  ///< all outputs of all entry points, where all went well
+  bool failed = false;  ///< whether a call had failed before the session was destroyed
+  Status health;        ///< the driver's health at the end
+  std::string results;  ///< all outputs of all entry points, if there was no failure
 };
 
 /// Opens the driver, loads the artifact, creates a session, runs every entry point, copies states
-/// out and in, forks, profiles (neither of which a session with several lanes does), and ends it
-/// all. After a failure the session is asked once more, which has to end by itself too.
+/// out and in, forks, profiles (a session with several lanes does neither) and destroys everything.
+/// After a failure the session is run once more, and that call has to return as well.
 Ending Live(const std::string& path, const Mode& mode);
 
 }  // namespace aicf::failing_cuda

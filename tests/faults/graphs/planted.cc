@@ -1,4 +1,4 @@
-// The linker hands every look-up of a CPU kernel's function to this file (--wrap).
+// The linker redirects every look-up of a CPU kernel's function to this file (--wrap).
 #include "tests/faults/graphs/planted.h"
 
 #include <cstring>

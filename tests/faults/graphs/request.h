@@ -1,5 +1,5 @@
-/// One question of random_graphs.py: a model, tensors, and the ways in which it is to be compiled
-/// and run.
+/// A request of random_graphs.py: a model, tensors, and the ways in which the model is to be
+/// compiled and run.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,11 @@ struct RequestTensor {
   std::string name;
   DType dtype = DType::kF32;
   Dims shape;
-  std::span<const std::byte> data;  ///< of the request's own bytes
+  std::span<const std::byte> data;  ///< part of Request::bytes
 };
 
-/// A line of JSON, and the bytes that it announces: those of the model, then those of the tensors.
+/// A line of JSON, followed by as many bytes as it announces: those of the model, then the
+/// tensors'.
 struct Request {
   Json header;
   std::vector<std::byte> bytes;
@@ -37,14 +38,14 @@ struct Request {
 /// request.
 std::optional<Request> ReadRequest(std::istream& in);
 
-/// What became of one way: a JSON object that says how each output looks, and their bytes.
+/// The result of one way: a JSON object that describes each output, and the outputs' bytes.
 struct Answer {
   Json header;
   std::vector<std::byte> bytes;
 };
 
-/// Compiles the model the way that `way` says, loads the artifact and runs it on the CPU, as often
-/// as there are runs. A typed error is an answer that has "error": its stage, code and message.
+/// Compiles the model in the given way, loads the artifact and runs it on the CPU once for each run
+/// of the request. A typed error becomes an answer with "error": its stage, code and message.
 Answer CompileAndRun(const Request& request, const Json& way);
 
 }  // namespace aicf::graphs

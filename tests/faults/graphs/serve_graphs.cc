@@ -1,5 +1,5 @@
-// Answers the questions of random_graphs.py, one after the other, in one process: serve_graphs
-// [--plant=KEY].
+// Answers the requests of random_graphs.py one after the other in one process:
+//   serve_graphs [--plant=KEY]
 #include <iostream>
 #include <string>
 

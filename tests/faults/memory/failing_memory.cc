@@ -1,5 +1,5 @@
-// Every request for memory of loading, creating a session, running and destroying fails once, alone
-// and with all that follow: see kHelp.
+// Lets every request for memory fail, once alone and once together with all that follow it, while
+// an artifact is loaded and a session is created, run and destroyed: see kHelp.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

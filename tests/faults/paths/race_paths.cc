@@ -1,13 +1,13 @@
-/// Files are exchanged while they are opened: whatever a model's folder turns into meanwhile, no
-/// byte from outside is read (faults B3 to B6, T31).
+/// Exchanges files while they are opened, to show that no byte from outside of a model's folder is
+/// read, whatever the folder turns into meanwhile (faults B3 to B6, T31).
 ///
 ///   race_paths [--swaps=N] [--seconds=S] [--plant]
 ///
-/// A thread exchanges a file, or the folder above it, with a link that leads outside, a hard link
-/// or a pipe, atomically and as fast as it can; another opens and reads. Each scene ends after N
-/// swaps or, without that, its share of S seconds. --plant puts a loader in place that checks the
-/// path and opens it afterwards; then at least one scene has to read from outside. Exit code 1
-/// where something else happens.
+/// One thread exchanges a file, or the folder above it, with a link that leads outside, a hard link
+/// or a pipe, atomically and as fast as it can. Another thread opens and reads the file. Each scene
+/// ends after N swaps or, without --swaps, after its share of S seconds. --plant uses a loader that
+/// checks the path first and opens it afterwards; then at least one scene has to read from outside.
+/// The exit code is 1 if something else happens.
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/filter.h>

@@ -1,7 +1,8 @@
-// Preloaded into a program (LD_PRELOAD), makes its Nth allocation fail: AICF_FAIL_AT=N, and with
-// AICF_FAIL_STICKY=1 every one after it too. With AICF_COUNT_TO=FILE, writes at the end how many
-// there were. With AICF_FAIL_IN_MAIN=1 only what is asked for while main runs counts: what
-// libraries ask for before, as protobuf's tables do, has no one to tell of it.
+// A library that is preloaded into a program (LD_PRELOAD) and makes its Nth allocation fail:
+// AICF_FAIL_AT=N, and with AICF_FAIL_STICKY=1 every later one as well. With AICF_COUNT_TO=FILE it
+// writes at the end how many there were. With AICF_FAIL_IN_MAIN=1 only allocations made while main
+// runs count: if one fails that libraries make earlier, as protobuf's tables do, there is nobody to
+// report it to.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,13 +1,16 @@
-// Preloaded into a program (LD_PRELOAD), makes its Nth call to the file system fail, as a disk or a
-// kernel would. Counted is what main and its threads ask for through the C library, by kind:
+// A library that is preloaded into a program (LD_PRELOAD) and makes its Nth call to the file system
+// fail, as a disk or a kernel would. Calls of these kinds are counted, if main or its threads make
+// them through the C library:
 //   open create read write sync close rename unlink link stat lock list mkdir map
-// AICF_FAIL_AT=N        the call, from 1; with AICF_FAIL_STICKY=1 every later one too whose kind
-//                       AICF_FAIL_KINDS (",write,sync,") names
-// AICF_FAIL_WITH=HOW    a number: not done, errno is set (close closes all the same, as Linux
-// does);
-//                       short: half of a read or a write is done; kill: SIGKILL instead of the
-//                       call; torn: half of a write is done, then SIGKILL
-// AICF_TRACE_TO=FILE    one line per call, "kind path"
+// AICF_FAIL_AT=N        the call that fails, from 1; with AICF_FAIL_STICKY=1 also every later one
+//                       whose kind AICF_FAIL_KINDS (",write,sync,") names
+// AICF_FAIL_WITH=HOW    a number: the call is not made and errno is set to it (close closes all the
+//                       same, as on Linux);
+//                       short: only half of a read or a write is done;
+//                       kill: SIGKILL instead of the call;
+//                       torn: half of a write is done, then SIGKILL;
+//                       term: the call is made, then SIGTERM
+// AICF_TRACE_TO=FILE    writes one line per call, "kind path"
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
