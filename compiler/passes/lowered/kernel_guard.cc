@@ -100,11 +100,15 @@ std::string SlowerThanPixels(const abi::Problem& before, const abi::Problem& aft
   return StrCat("cost: ", whole.kernel->key, " and a copy of its whole pixels take ", times);
 }
 
+std::string OnlyReferenceRuns(abi::Family family, const abi::DeviceSpec& device) {
+  return StrCat("capability: no kernel of ", abi::FamilyName(family), " but the reference runs on ",
+                device.name);
+}
+
 std::optional<double> PredictedUs(const abi::Problem& p, const abi::DeviceSpec& device,
                                   std::string* refusal) {
   std::optional<double> best;
-  std::string why = StrCat("capability: no kernel of ", abi::FamilyName(p.family),
-                           " but the reference runs on ", device.name);
+  std::string why = OnlyReferenceRuns(p.family, device);
   for (const abi::KernelInfo& kernel : abi::KernelsOf(p.family)) {
     if (kernel.backend != device.backend || kernel.key == abi::ReferenceKey(kernel.family))
       continue;

@@ -26,6 +26,10 @@ abi::Problem AsStored(abi::Problem problem, DType storage);
 std::string SlowerThanPixels(const abi::Problem& before, const abi::Problem& after,
                              const PassContext& context);
 
+/// The refusal where no kernel can be asked: "capability: no kernel of attention but the reference
+/// runs on cpu:baseline".
+std::string OnlyReferenceRuns(abi::Family family, const abi::DeviceSpec& device);
+
 /// The shortest time that a kernel other than a reference is predicted to take for the problem. The
 /// launch is not counted on devices with programmatic launches, where it takes place while the step
 /// before runs. nullopt where no kernel takes the problem; `refusal`, which is left alone

@@ -1,6 +1,7 @@
 #include "compiler/ir/lowered_edit.h"
 #include "compiler/passes/lowered/attention_steps.h"
 #include "compiler/passes/lowered/fuse.h"
+#include "compiler/passes/lowered/kernel_guard.h"
 #include "compiler/passes/lowered/passes.h"
 
 namespace aicf {
@@ -15,8 +16,7 @@ struct Taker {
   std::string refusal;
 };
 Taker TakerOf(const abi::Problem& problem, const abi::DeviceSpec& device) {
-  Taker out{{},
-            StrCat("capability: no kernel of attention but the reference runs on ", device.name)};
+  Taker out{{}, OnlyReferenceRuns(problem.family, device)};
   for (const abi::KernelInfo& kernel : abi::KernelsOf(problem.family)) {
     if (kernel.backend != device.backend || kernel.key == abi::ReferenceKey(kernel.family))
       continue;
