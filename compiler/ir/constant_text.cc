@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/checked.h"
 #include "base/float16.h"
 #include "base/float8.h"
 #include "base/hash.h"
 
 namespace aicf::ir {
 namespace {
-
-// Most bytes of a constant in a text: a constant whose data is not available is made of zeros.
-constexpr int64_t kMaxZeroBytes = int64_t{1} << 32;
 
 void Append(std::vector<std::byte>& out, const void* value, size_t bytes) {
   const auto* first = static_cast<const std::byte*>(value);
@@ -83,17 +81,27 @@ std::string ConstantText(const Tensor& tensor) {
   return out + "]";
 }
 
-Result<Tensor> ParseConstantText(Scanner& in, DType dtype, const Dims& shape,
-                                 const ConstantResolver& resolve) {
+Result<Tensor> ConstantReader::Zeros(Scanner& in, DType dtype, const Dims& shape, int64_t bytes) {
+  if (bytes > zero_bytes_left_) {
+    return in.Fail(
+        StrCat("constants without data of at most ", kMaxZeroBytes, " bytes before this"));
+  }
+  zero_bytes_left_ -= bytes;
+  return Tensor::Own(dtype, shape, std::vector<std::byte>(static_cast<size_t>(bytes)));
+}
+
+Result<Tensor> ConstantReader::Read(Scanner& in, DType dtype, const Dims& shape) {
   const std::optional<int64_t> count = ElementCount(shape);
-  if (!count || *count > kMaxZeroBytes / DTypeBytes(dtype)) return in.Fail("a smaller constant");
+  int64_t bytes = 0;
+  if (!count || !CheckedMul<int64_t>(*count, DTypeBytes(dtype), &bytes)) {
+    return in.Fail("a smaller constant");
+  }
   if (in.Accept("[")) return ParseElements(in, dtype, shape);
   AICF_RETURN_IF_ERROR(in.Expect("@"));
   AICF_ASSIGN_OR_RETURN(const std::string hash, ParseHash(in));
-  const Tensor found = resolve ? resolve(dtype, shape, hash) : Tensor();
-  const size_t bytes = static_cast<size_t>(*count * DTypeBytes(dtype));
-  if (!found.has_data()) return Tensor::Own(dtype, shape, std::vector<std::byte>(bytes));
-  if (found.dtype() != dtype || found.bytes().size() != bytes) {
+  const Tensor found = resolve_ ? resolve_(dtype, shape, hash) : Tensor();
+  if (!found.has_data()) return Zeros(in, dtype, shape, bytes);
+  if (found.dtype() != dtype || found.bytes().size() != static_cast<uint64_t>(bytes)) {
     return Error(Code::kInvalidArgument, "line ", in.line(), ": constant @", hash, " has ",
                  found.bytes().size(), " bytes of ", DTypeName(found.dtype()), ", expected ", bytes,
                  " of ", DTypeName(dtype));

@@ -28,7 +28,7 @@ Result<Dims> ParseExtents(Scanner& in) {
 class GraphParser {
  public:
   GraphParser(std::string_view text, const ConstantResolver& resolve)
-      : in_(text), resolve_(resolve) {}
+      : in_(text), constants_(resolve) {}
 
   Result<Graph> Run() {
     AICF_RETURN_IF_ERROR(in_.Expect("graph"));
@@ -60,8 +60,7 @@ class GraphParser {
     Value& value = g_.values[v];
     if (!value.shape_known) return in_.Fail("a constant with a known shape");
     AICF_RETURN_IF_ERROR(in_.Expect("="));
-    AICF_ASSIGN_OR_RETURN(value.constant,
-                          ParseConstantText(in_, value.dtype, value.shape, resolve_));
+    AICF_ASSIGN_OR_RETURN(value.constant, constants_.Read(in_, value.dtype, value.shape));
     return OkStatus();
   }
 
@@ -132,8 +131,7 @@ class GraphParser {
   Result<AttrValue> TensorAttribute() {
     AICF_ASSIGN_OR_RETURN(const std::string_view word, in_.Word());
     AICF_ASSIGN_OR_RETURN(const Dims shape, ParseExtents(in_));
-    AICF_ASSIGN_OR_RETURN(Tensor tensor,
-                          ParseConstantText(in_, *ParseDType(word), shape, resolve_));
+    AICF_ASSIGN_OR_RETURN(Tensor tensor, constants_.Read(in_, *ParseDType(word), shape));
     return AttrValue(std::move(tensor));
   }
 
@@ -211,7 +209,7 @@ class GraphParser {
   }
 
   Scanner in_;
-  const ConstantResolver& resolve_;
+  ConstantReader constants_;
   Graph g_;
   std::unordered_map<std::string, ValueId> ids_;
 };

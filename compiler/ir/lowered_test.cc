@@ -69,6 +69,28 @@ TEST(LoweredText, LargeConstantsTravelByHash) {
   EXPECT_EQ(wrong.status().code(), Code::kInvalidArgument);
 }
 
+// A short text could ask for any amount of memory otherwise.
+TEST(LoweredText, ConstantsWithoutDataAreFewBytes) {
+  const auto text = [](int constants, int64_t bytes) {
+    std::string out = "lowered \"zeros\"\n";
+    for (int i = 0; i < constants; ++i) {
+      out +=
+          StrCat("%", i, " = constant \"w", i, "\" u8 ", bytes, " @", std::string(32, '0'), "\n");
+    }
+    return out + "inputs\noutputs\n";
+  };
+  EXPECT_TRUE(ParseLowered(text(4, int64_t{16} << 20)).ok());
+  for (const std::string& large : {text(1, (int64_t{256} << 20) + 1), text(17, int64_t{16} << 20),
+                                   text(1, int64_t{1} << 62)}) {
+    const auto refused = ParseLowered(large);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.status().code(), Code::kInvalidArgument);
+    EXPECT_NE(refused.status().message().find("constants without data of at most 268435456 bytes"),
+              std::string::npos)
+        << refused.status().message();
+  }
+}
+
 // Two steps write the halves of 'both'; a third reads the first half before the second is written.
 constexpr const char* kParts = R"(lowered "parts"
 %0 = input "x" f32 2

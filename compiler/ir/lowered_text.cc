@@ -76,7 +76,7 @@ Result<std::vector<BufferId>> ParseIdTuple(Scanner& in, size_t buffers) {
   return ids;
 }
 
-Result<LoweredBuffer> ParseBuffer(Scanner& in, const ConstantResolver& resolve) {
+Result<LoweredBuffer> ParseBuffer(Scanner& in, ConstantReader& constants) {
   LoweredBuffer b;
   AICF_ASSIGN_OR_RETURN(b.role, ParseRole(in));
   AICF_ASSIGN_OR_RETURN(b.name, in.Quoted());
@@ -86,7 +86,7 @@ Result<LoweredBuffer> ParseBuffer(Scanner& in, const ConstantResolver& resolve) 
   b.dtype = *dtype;
   AICF_ASSIGN_OR_RETURN(b.shape, in.Shape());
   if (in.Peek("[") || in.Peek("@")) {
-    AICF_ASSIGN_OR_RETURN(b.constant, ParseConstantText(in, b.dtype, b.shape, resolve));
+    AICF_ASSIGN_OR_RETURN(b.constant, constants.Read(in, b.dtype, b.shape));
   }
   return b;
 }
@@ -166,6 +166,7 @@ std::string ToString(const Lowered& lowered) {
 
 Result<Lowered> ParseLowered(std::string_view text, const ConstantResolver& resolve) {
   Scanner in(text);
+  ConstantReader constants(resolve);
   Lowered lowered;
   AICF_RETURN_IF_ERROR(in.Expect("lowered"));
   AICF_ASSIGN_OR_RETURN(lowered.name, in.Quoted());
@@ -175,7 +176,7 @@ Result<Lowered> ParseLowered(std::string_view text, const ConstantResolver& reso
       return in.Fail(StrCat("the definition of %", lowered.buffers.size()));
     }
     AICF_RETURN_IF_ERROR(in.Expect("="));
-    AICF_ASSIGN_OR_RETURN(LoweredBuffer b, ParseBuffer(in, resolve));
+    AICF_ASSIGN_OR_RETURN(LoweredBuffer b, ParseBuffer(in, constants));
     lowered.buffers.push_back(std::move(b));
   }
   AICF_RETURN_IF_ERROR(in.Expect("inputs"));

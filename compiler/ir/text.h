@@ -33,7 +33,8 @@ namespace aicf::ir {
 
 /// Finds the bytes of a constant printed as "@<hash>". Where it gives a tensor without data, they
 /// are not available, and the constant is made of zeros in its dtype and shape. A parsed program
-/// has the same text again only if all constants were found, as in tests.
+/// has the same text again only if all constants were found, as in tests. The zeros of one text are
+/// limited (constant_text.h), so that a short text cannot take much memory.
 using ConstantResolver = std::function<Tensor(DType, const Dims&, std::string_view hash)>;
 
 /// Errors: kInvalidArgument with line number, expected and found.

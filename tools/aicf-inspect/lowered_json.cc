@@ -1,7 +1,10 @@
 #include "tools/aicf-inspect/lowered_json.h"
 
+#include <sys/mman.h>
+
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,23 +15,50 @@
 namespace aicf::tools {
 namespace {
 
-/// Gives every constant the same block of memory, which is reserved but never touched, instead of
-/// the constant's data: the report shows only shapes.
+/// Addresses that nothing may read or write, so that any number of them costs no memory.
+class Reservation {
+ public:
+  Reservation() = default;
+  Reservation(const Reservation&) = delete;
+  Reservation& operator=(const Reservation&) = delete;
+  ~Reservation() {
+    if (address_ != MAP_FAILED) munmap(address_, bytes_);
+  }
+
+  /// Whether there are as many now.
+  bool Reserve(size_t bytes) {
+    address_ = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    bytes_ = bytes;
+    return address_ != MAP_FAILED;
+  }
+  /// REQUIRES: count <= size().
+  std::span<const std::byte> First(size_t count) const {
+    return {count == 0 ? nullptr : static_cast<const std::byte*>(address_), count};
+  }
+  size_t size() const { return address_ == MAP_FAILED ? 0 : bytes_; }
+
+ private:
+  void* address_ = MAP_FAILED;
+  size_t bytes_ = 0;
+};
+
+/// Gives every constant the same reserved addresses instead of its data: the report shows only
+/// shapes.
 class NoData {
  public:
   ir::Tensor operator()(DType dtype, const Dims& shape, std::string_view /*hash*/) {
     const auto bytes = static_cast<size_t>(ElementCount(shape).value_or(0)) *
                        static_cast<size_t>(DTypeBytes(dtype));
-    if (bytes > bytes_ || block_ == nullptr) {
-      block_ = std::make_shared_for_overwrite<std::byte[]>(bytes);
-      bytes_ = bytes;
+    if (bytes > block_->size()) {
+      auto larger = std::make_shared<Reservation>();
+      if (!larger->Reserve(bytes)) return {};
+      block_ = std::move(larger);
     }
-    return ir::Tensor(dtype, shape, std::span(block_.get(), bytes), block_);
+    return {dtype, shape, block_->First(bytes), block_};
   }
 
  private:
-  std::shared_ptr<std::byte[]> block_;
-  size_t bytes_ = 0;
+  std::shared_ptr<Reservation> block_ = std::make_shared<Reservation>();
 };
 
 struct Part {
