@@ -36,7 +36,8 @@ Result<PlannedEntry> PlanEntry(SourceEntry source, const Source& all, const Comp
   if (all.named) context.entry = source.name;
   AICF_RETURN_IF_ERROR(runner.Run(source.lowered, context));
   if (options.keep_lowered) out.lowered = source.lowered;
-  AICF_ASSIGN_OR_RETURN(out.contents, MakePlan(std::move(source.lowered), options, context));
+  AICF_ASSIGN_OR_RETURN(out.contents,
+                        MakePlan(std::move(source.lowered), options, context, runner));
   out.decisions.Append(source.padding_decisions);
   out.contents.program.metadata = all.metadata;
   out.contents.program.entry_points[0].paddings = source.paddings;

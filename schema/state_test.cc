@@ -311,7 +311,7 @@ TEST(StateTest, MetasAreListedApartAndLieTogether) {
       {"listed as an input", [](Program& p) { p.entry_points[0].inputs.push_back(1); },
        "a meta is listed as an input"},
       {"an input listed as one", [](Program& p) { p.entry_points[0].metas[0] = 0; },
-       "a input is listed as a meta"},
+       "an input is listed as a meta"},
       {"not listed", [](Program& p) { p.entry_points[0].metas = {2}; },
        "which is no input of this entry point"},
       {"an input's name", [](Program& p) { p.buffers[1].name = "x"; }, "repeated meta name"},

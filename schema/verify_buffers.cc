@@ -70,8 +70,8 @@ Result<LoopTree> CheckLoops(const Program& p, const EntryPoint& e) {
     }
     const Buffer& b = p.buffers[loop.condition];
     if (b.dtype == DType::kBool && b.bytes == 1 && b.role == Role::kCarried) continue;
-    return Error(Code::kBadArtifact, "a loop's condition ", Describe(p, loop.condition), " is a ",
-                 RoleName(b.role), " of ", b.bytes, " bytes of ", DTypeName(b.dtype),
+    return Error(Code::kBadArtifact, "a loop's condition ", Describe(p, loop.condition), " is ",
+                 RoleWithArticle(b.role), " of ", b.bytes, " bytes of ", DTypeName(b.dtype),
                  ", expected one carried bool");
   }
   return LoopTree::Build(e);
@@ -213,7 +213,7 @@ Status VerifyStorage(VerifyContext& context) {
     AICF_RETURN_IF_ERROR(PlaceChain(context, marks, i));
     const Storage space = context.placements[i].space;
     if (space != SpaceFor(p.buffers[i].role)) {
-      return Error(Code::kBadArtifact, Describe(p, i), ": a ", RoleName(p.buffers[i].role),
+      return Error(Code::kBadArtifact, Describe(p, i), ": ", RoleWithArticle(p.buffers[i].role),
                    " stored in the ", NameOf(space));
     }
   }

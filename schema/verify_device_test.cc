@@ -231,7 +231,7 @@ TEST(VerifyDeviceTest, PackedInputs) {
          p.arena_bytes = p.buffers[1].offset + p.buffers[1].bytes;
          p.entry_points[0].inputs.push_back(1);
        },
-       "is a input of"},
+       "is an input of"},
       {"a kernel that reads the view as it is",
        [](Program& p) {
          p.steps[0].kernel = "cpu.gemm.ref";
@@ -277,7 +277,7 @@ TEST(VerifyDeviceTest, InputsReadBeforeTheWait) {
     p.entry_points[0].inputs.push_back(1);
   };
   const Fault kFaults[] = {
-      {"not constant", turn_into_input, "is a input, expected a constant or a meta: it is read"}};
+      {"not constant", turn_into_input, "is an input, expected a constant or a meta: it is read"}};
   ExpectFaults(AheadProgram(), kFaults);
   Program waits = AheadProgram();
   Step& s = waits.steps[0];

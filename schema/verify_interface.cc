@@ -21,8 +21,8 @@ Status CheckInterface(const Program& p, const std::vector<uint32_t>& list, Role 
     }
     const Role role = p.buffers[index].role;
     if (role != expected) {
-      return Error(Code::kBadArtifact, Describe(p, index), ": a ", RoleName(role), " is listed as ",
-                   expected == Role::kMeta ? "a " : "an ", what);
+      return Error(Code::kBadArtifact, Describe(p, index), ": ", RoleWithArticle(role),
+                   " is listed as ", RoleWithArticle(expected));
     }
     if (p.buffers[index].name.empty() || !taken.insert(p.buffers[index].name).second) {
       return Error(Code::kBadArtifact, Describe(p, index), ": empty or repeated ", what, " name");

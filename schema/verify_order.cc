@@ -153,7 +153,7 @@ class OrderVerifier {
     if (role == Role::kState) return OkStatus();  // see VerifyState
     if (role == Role::kCarried) return RecordCarried(step, b, view);
     if (role != Role::kTemp && role != Role::kOutput) {
-      return Error(Code::kBadArtifact, "writes ", Describe(p_, b), ", a ", RoleName(role));
+      return Error(Code::kBadArtifact, "writes ", Describe(p_, b), ", ", RoleWithArticle(role));
     }
     Track& t = At(b);
     // What was read had been written before, so a part that is apart from all writes has not been

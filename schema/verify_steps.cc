@@ -86,8 +86,8 @@ Status CheckPacked(const VerifyContext& c, const Step& s, size_t k,
   const Program& p = c.program;
   const Buffer& b = p.buffers[s.inputs[k]];
   if (b.role != Role::kConstant || b.dtype != DType::kU8 || b.bytes != layout.bytes) {
-    return Error(Code::kBadArtifact, "packed input ", k, ": ", Describe(p, s.inputs[k]), " is a ",
-                 RoleName(b.role), " of ", b.bytes, " bytes of ", DTypeName(b.dtype),
+    return Error(Code::kBadArtifact, "packed input ", k, ": ", Describe(p, s.inputs[k]), " is ",
+                 RoleWithArticle(b.role), " of ", b.bytes, " bytes of ", DTypeName(b.dtype),
                  ", expected a constant of ", layout.bytes, " bytes of u8");
   }
   const std::optional<PackedOrigin>& origin = p.buffers[c.placements[s.inputs[k]].root].origin;
@@ -144,9 +144,9 @@ Status CheckAhead(const Program& p, const Step& s, const abi::KernelInfo& kernel
   const Buffer& b = p.buffers[s.inputs[k]];
   if (b.role == Role::kConstant || b.role == Role::kMeta) return OkStatus();
   if (!abi::ReadsAhead(kernel, s.problem, s.parameters, k)) return OkStatus();
-  return Error(Code::kBadArtifact, "input ", k, ": ", Describe(p, s.inputs[k]), " is a ",
-               RoleName(b.role), ", expected a constant or a meta: it is read before the kernel ",
-               "waits");
+  return Error(Code::kBadArtifact, "input ", k, ": ", Describe(p, s.inputs[k]), " is ",
+               RoleWithArticle(b.role),
+               ", expected a constant or a meta: it is read before the kernel ", "waits");
 }
 
 Status CheckOperands(const VerifyContext& c, const Step& s, const abi::KernelInfo& kernel) {
@@ -231,8 +231,8 @@ Status CheckGuards(const Program& p, const Step& s) {
       return Error(Code::kBadArtifact, "guard ", g.buffer, " of ", p.buffers.size());
     const Buffer& b = p.buffers[g.buffer];
     if (b.dtype != DType::kBool || b.bytes != 1 || b.role == Role::kConstant) {
-      return Error(Code::kBadArtifact, "guard ", Describe(p, g.buffer), " is a ", RoleName(b.role),
-                   " of ", b.bytes, " bytes of ", DTypeName(b.dtype),
+      return Error(Code::kBadArtifact, "guard ", Describe(p, g.buffer), " is ",
+                   RoleWithArticle(b.role), " of ", b.bytes, " bytes of ", DTypeName(b.dtype),
                    ", expected one bool that is no constant");
     }
   }

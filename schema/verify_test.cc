@@ -61,7 +61,7 @@ TEST(VerifyTest, CountsNamesAndRoles) {
       {"a temp as output", ChainProgram, [](Program& p) { p.entry_points[0].outputs[0] = 2; }, kBad,
        "a temp is listed as an output"},
       {"an output as input", AddProgram, [](Program& p) { p.entry_points[0].inputs[0] = 2; }, kBad,
-       "a output is listed as an input"},
+       "an output is listed as an input"},
       {"F5 bytes below shape", AddProgram, [](Program& p) { p.buffers[0].bytes = 12; }, kBad,
        "12 bytes, expected 24"},
       {"F5 wider dtype", AddProgram, [](Program& p) { p.buffers[0].dtype = DType::kF64; }, kBad,
@@ -171,7 +171,7 @@ TEST(VerifyTest, Storage) {
          p.buffers[2].offset = 0;
          p.buffers[2].alias_of = 1;
        },
-       kBad, "a output stored in the weights"},
+       kBad, "an output stored in the weights"},
       {"unknown role", AddProgram, [](Program& p) { p.buffers[0].role = Role::kCount; }, kBad,
        "unknown dtype, role or storage"},
       {"unknown dtype", AddProgram,
@@ -346,7 +346,7 @@ TEST(VerifyTest, Order) {
        },
        kBad, "after it was read"},
       {"F9 writes an input", AddProgram, [](Program& p) { p.steps[0].outputs[0] = 0; }, kBad,
-       "writes buffer 0 \"x\", a input"},
+       "writes buffer 0 \"x\", an input"},
       {"F9 writes a constant", AddProgram, [](Program& p) { p.steps[0].outputs[0] = 1; }, kBad,
        "writes buffer 1 \"w\", a constant"},
       {"an input that is not bound", AddProgram,

@@ -25,8 +25,8 @@ Status CheckStates(const Lowered& lowered) {
       return Error(Code::kInternal, "'", past.name, "' or '", present.name, "' is in two states");
     }
     if (!RolesFit(past.role, present.role)) {
-      return Error(Code::kInternal, "state '", past.name, "' of a ", RoleName(past.role), " and a ",
-                   RoleName(present.role));
+      return Error(Code::kInternal, "state '", past.name, "' of ", RoleWithArticle(past.role),
+                   " and ", RoleWithArticle(present.role));
     }
     if (past.dtype == present.dtype && past.shape == present.shape) continue;
     return Error(Code::kInternal, "state '", past.name, "' is ", DTypeName(past.dtype), " ",

@@ -24,6 +24,9 @@ constexpr PassInfo PlanRow(std::string_view name, Status (*run)(schema::Program&
   return {name, Stage::kPlan, why, required, nullptr, nullptr, run};
 }
 
+// A plan without memory is no whole program yet; VerifyProgram looks at it in the end.
+Status Verify(const schema::Program& /*program*/) { return OkStatus(); }
+
 template <class Ir>
 Status RunOne(const PassInfo& pass, Status (*run)(Ir&, PassContext&), Ir& ir,
               PassContext& context) {
@@ -59,16 +62,6 @@ const std::vector<PassInfo>& AllPasses() {
 #undef AICF_PLAN_PASS
   };
   return passes;
-}
-
-Status RunPlanPasses(const std::set<std::string, std::less<>>& disabled, schema::Program& program,
-                     PassContext& context) {
-  for (const PassInfo& pass : AllPasses()) {
-    if (pass.stage != Stage::kPlan || disabled.contains(pass.name)) continue;
-    const Status status = pass.run_plan(program, context);
-    if (!status.ok()) return status.WithContext(StrCat("pass ", pass.name));
-  }
-  return OkStatus();
 }
 
 Status PassRunner::CheckNames() const {
@@ -120,6 +113,10 @@ Status PassRunner::Run(ir::Graph& graph, PassContext& context) {
 
 Status PassRunner::Run(ir::Lowered& lowered, PassContext& context) {
   return RunStage(options_, timings_, Stage::kLowered, &PassInfo::run_lowered, lowered, context);
+}
+
+Status PassRunner::Run(schema::Program& program, PassContext& context) {
+  return RunStage(options_, timings_, Stage::kPlan, &PassInfo::run_plan, program, context);
 }
 
 }  // namespace aicf

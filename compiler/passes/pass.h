@@ -80,12 +80,8 @@ struct RunnerOptions {
   std::function<void(std::string_view pass, std::string_view entry, const std::string& text)> dump;
 };
 
-/// Runs the passes of the plan, except those in `disabled`, before the memory of the plan is
-/// placed. Errors: a pass's own.
-Status RunPlanPasses(const std::set<std::string, std::less<>>& disabled, schema::Program& program,
-                     PassContext& context);
-
-/// Runs the passes of one stage in table order; verifies the IR after each.
+/// Runs the passes of one stage in table order; verifies the IR after each. A plan is not verified,
+/// because its passes run before its memory is placed.
 /// Errors: a pass's own; kInternal naming the pass when verification fails after it;
 /// kInvalidArgument for an unknown or required name in `disabled`.
 class PassRunner {
@@ -94,6 +90,7 @@ class PassRunner {
   Status CheckNames() const;
   Status Run(ir::Graph& graph, PassContext& context);
   Status Run(ir::Lowered& lowered, PassContext& context);
+  Status Run(schema::Program& program, PassContext& context);
   const std::vector<PassTiming>& timings() const { return timings_; }
 
  private:

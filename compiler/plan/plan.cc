@@ -20,8 +20,9 @@ namespace {
 
 class PlanBuilder {
  public:
-  PlanBuilder(ir::Lowered lowered, const PlanOptions& options, PassContext& context)
-      : lowered_(std::move(lowered)), options_(options), context_(context) {}
+  PlanBuilder(ir::Lowered lowered, const PlanOptions& options, PassContext& context,
+              PassRunner& runner)
+      : lowered_(std::move(lowered)), options_(options), context_(context), runner_(runner) {}
 
   Result<schema::Contents> Build() {
     AICF_ASSIGN_OR_RETURN(chosen_, ChooseKernels(lowered_, options_, context_));
@@ -38,7 +39,7 @@ class PlanBuilder {
     PlaceStates();
     PlaceWeights();
     AICF_RETURN_IF_ERROR(AddImages());
-    AICF_RETURN_IF_ERROR(RunPlanPasses(options_.passes.disabled, program_, context_));
+    AICF_RETURN_IF_ERROR(runner_.Run(program_, context_));
     AICF_RETURN_IF_ERROR(DecideInPlace(program_, context_));
     AICF_RETURN_IF_ERROR(PlanMemory(program_, context_));
     return TakeContents(std::move(program_), weights_, std::move(images_));
@@ -242,6 +243,7 @@ class PlanBuilder {
   ir::Lowered lowered_;
   const PlanOptions& options_;
   PassContext& context_;
+  PassRunner& runner_;
   std::vector<KernelChoice> chosen_;  // parallel to program_.steps
   std::vector<PlannedState> states_;
   schema::Program program_;
@@ -253,8 +255,14 @@ class PlanBuilder {
 }  // namespace
 
 Result<schema::Contents> MakePlan(ir::Lowered lowered, const PlanOptions& options,
+                                  PassContext& context, PassRunner& runner) {
+  return PlanBuilder(std::move(lowered), options, context, runner).Build();
+}
+
+Result<schema::Contents> MakePlan(ir::Lowered lowered, const PlanOptions& options,
                                   PassContext& context) {
-  return PlanBuilder(std::move(lowered), options, context).Build();
+  PassRunner runner(options.passes);
+  return MakePlan(std::move(lowered), options, context, runner);
 }
 
 }  // namespace aicf

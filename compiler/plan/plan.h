@@ -10,9 +10,12 @@
 
 namespace aicf {
 
-/// Fills program, weights and images of the result. Errors: those of ChooseKernels
-/// (compiler/select/choose.h) and CompileImages (compiler/codegen/images.h); kResource when sizes
-/// overflow.
+/// Fills program, weights and images of the result. `runner` runs the plan's passes. Errors: those
+/// of ChooseKernels (compiler/select/choose.h) and CompileImages (compiler/codegen/images.h);
+/// kResource when sizes overflow.
+Result<schema::Contents> MakePlan(ir::Lowered lowered, const PlanOptions& options,
+                                  PassContext& context, PassRunner& runner);
+/// The same with a runner of its own for `options.passes`.
 Result<schema::Contents> MakePlan(ir::Lowered lowered, const PlanOptions& options,
                                   PassContext& context);
 

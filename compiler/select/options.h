@@ -16,7 +16,7 @@ struct PlanOptions {
   Policy policy;
   bool policy_strict = false;
   bool deterministic = false;  ///< only kernels that declare it
-  RunnerOptions passes;        ///< of all stages; planning runs those on the plan
+  RunnerOptions passes;        ///< of all stages
   /// Asked for library kernels that the policy names; not owned. nullptr: they are refused.
   LibraryAlgorithms* library_algorithms = nullptr;
   /// Measured and predicted costs (compiler/costs/cached_costs.h, tune/tuner.h); not owned.

@@ -175,6 +175,18 @@ TEST_F(EndToEnd, EveryStagePrintsAndIsRepeatable) {
   EXPECT_NE(dump.out.find("# after "), std::string::npos);
 }
 
+TEST_F(EndToEnd, PassesOfThePlanAreDumpedAndTimedLikeOthers) {
+  const ToolResult r =
+      RunTool("aicf-compile", {dir_ / "tiny.onnx", "--target=cuda", "--no-images", "--force", "-o",
+                               dir_ / "gpu.aicf", "--timings", "--dump-after=choose-streams"});
+  ExpectSuccess(r);
+  const std::string dumped = "# after choose-streams\nprogram ";
+  const size_t at = r.out.find(dumped);
+  ASSERT_NE(at, std::string::npos) << r.out;
+  EXPECT_EQ(r.out.find("# after ", at + 1), std::string::npos) << "only this pass, and only once";
+  EXPECT_NE(r.out.find("choose-streams ", at + dumped.size()), std::string::npos) << "its time";
+}
+
 TEST_F(EndToEnd, CheckWritesNothing) {
   const auto before = dir_.Entries();
   const ToolResult r =
