@@ -6,6 +6,7 @@
 #include "compiler/edit/wishes.h"
 #include "compiler/passes/lowered/choose_math.h"
 #include "compiler/passes/lowered/fuse.h"
+#include "compiler/passes/storage/beyond_range.h"
 #include "compiler/passes/storage/narrow_tensor.h"
 #include "compiler/passes/storage/sensitive.h"
 #include "compiler/passes/storage/step_limits.h"
@@ -159,6 +160,7 @@ void StorageChoice::ApplyRules() {
   for (Value& v : values_) {
     if (lowered_.buffers[v.buffer].role == schema::Role::kConstant) ApplyConstantRules(v);
   }
+  KeepBeyondRange();
   if (lowered_.loops.empty()) return;
   // A value that is written in front of a loop and inside it is carried from trip to trip.
   std::vector<std::set<int32_t>> loops(lowered_.buffers.size());
@@ -187,6 +189,20 @@ void StorageChoice::ApplyStepRules(const ir::LoweredStep& step) {
     }
     const std::string why = SensitiveResult(p, static_cast<int>(r));
     if (!why.empty()) KeepWide(step.outputs[r], StrCat("range: ", why), false);
+  }
+}
+
+// A fused attention gives a row of which nothing is visible zeros, so that a mask may be infinite
+// there; everywhere else an infinity would go on as NaN.
+void StorageChoice::KeepBeyondRange() {
+  const std::vector<bool> beyond = BeyondRange(lowered_, narrow());
+  const std::string why = StrCat("range: a constant of the model that ", DTypeName(narrow()),
+                                 " cannot hold may be in it");
+  for (const ir::LoweredStep& step : lowered_.steps) {
+    if (step.problem.family == abi::Family::kAttention) continue;
+    for (const ir::BufferId b : step.inputs) {
+      if (beyond[b]) KeepWide(b, why, false);
+    }
   }
 }
 

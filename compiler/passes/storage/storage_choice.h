@@ -58,6 +58,7 @@ class StorageChoice {
   void ApplyWish(Question& question) const;
   void ApplyRules();
   void ApplyStepRules(const ir::LoweredStep& step);
+  void KeepBeyondRange();
   void ApplyConstantRules(Value& value);
   Status ApplySamples();
   std::string ExceedsOnSamples(ir::BufferId b) const;

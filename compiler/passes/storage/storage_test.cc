@@ -5,6 +5,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/options/compile_options.h"
 #include "compiler/passes/lowered/drop_casts.h"
+#include "compiler/passes/storage/beyond_range.h"
 #include "compiler/passes/storage/narrow_tensor.h"
 #include "compiler/passes/storage/sensitive.h"
 #include "compiler/passes/storage/step_limits.h"
@@ -161,6 +162,49 @@ step ["neg"] (%1) -> (%2) : elementwise math=fp32 core=1 in(f32 3 [1]+0) out(f32
   const auto largest = LargestValues(*lowered, {small, other, large});
   ASSERT_TRUE(largest.ok()) << largest.status().ToString();
   EXPECT_EQ(*largest, (std::vector<double>{7000, 70000, 70000}));
+}
+
+// Scores of a product, masked by a constant in its epilogue or by a value that has one, are beyond
+// f16; what a softmax makes of them is not, and neither is what is only limited by such a constant.
+TEST(BeyondRange, ConstantsAreFollowedToWhereverTheyMayBe) {
+  const Result<ir::Lowered> lowered = ir::ParseLowered(R"(lowered "g"
+%0 = input "a" f32 2x2
+%1 = input "m" bool 2x2
+%2 = temp "mask" f32 2x2
+%3 = temp "scores" f32 2x2
+%4 = temp "selected" f32 2x2
+%5 = temp "turned" f32 2x2
+%6 = temp "limited" f32 2x2
+%7 = constant "table" f32 2 [-1e30, 0]
+%8 = temp "tabled" f32 2x2
+%9 = output "y" f32 2x2
+inputs %0, %1
+outputs %9
+step ["mask"] (%1) -> (%2) : elementwise math=fp32 core=1 in(bool 2x2 [2, 1]+0)
+  out(f32 2x2 [2, 1]+0) pro id
+  epi (%0 = in 0 : bool; %1 = cast %0 : f32; %2 = const -1e9 : f32; %3 = mul %1 %2 : f32) -> %3
+step ["scores"] (%0, %0, %2) -> (%3) : gemm math=fp32 core=2 in(f32 2x2 [2, 1]+0,
+  f32 2x2 [2, 1]+0, f32 2x2 [2, 1]+0) out(f32 2x2 [2, 1]+0) pro id
+  epi (%0 = in 0 : f32; %1 = in 1 : f32; %2 = add %0 %1 : f32) -> %2
+step ["selected"] (%0, %0, %1) -> (%4) : gemm math=fp32 core=2 in(f32 2x2 [2, 1]+0,
+  f32 2x2 [2, 1]+0, bool 2x2 [2, 1]+0) out(f32 2x2 [2, 1]+0) pro id
+  epi (%0 = in 0 : f32; %1 = in 1 : bool; %2 = const -1e9 : f32; %3 = select %1 %0 %2 : f32) -> %3
+step ["turned"] (%4) -> (%5) : copy math=fp32 starts={[0, 0]} has_fill=0 fill=0 core=1
+  in(f32 2x2 [1, 2]+0) out(f32 2x2 [2, 1]+0)
+  pro id epi id
+step ["limited"] (%0) -> (%6) : elementwise math=fp32 core=1 in(f32 2x2 [2, 1]+0)
+  out(f32 2x2 [2, 1]+0) pro id
+  epi (%0 = in 0 : f32; %1 = const -3e38 : f32; %2 = max %0 %1 : f32) -> %2
+step ["tabled"] (%0, %7) -> (%8) : elementwise math=fp32 core=2 in(f32 2x2 [2, 1]+0,
+  f32 2x2 [0, 1]+0) out(f32 2x2 [2, 1]+0) pro id
+  epi (%0 = in 0 : f32; %1 = in 1 : f32; %2 = add %0 %1 : f32) -> %2
+step ["y"] (%3) -> (%9) : normalize math=fp32 kind=0 axes=[1] epsilon=0 core=1
+  in(f32 2x2 [2, 1]+0) out(f32 2x2 [2, 1]+0) pro id epi id
+)");
+  ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
+  const std::vector<bool> in_f16 = {false, false, true, true, true, true, false, true, true, false};
+  EXPECT_EQ(BeyondRange(*lowered, DType::kF16), in_f16);
+  EXPECT_EQ(BeyondRange(*lowered, DType::kBF16), std::vector<bool>(10, false));
 }
 
 TEST(PrecisionNames, ReadWhatTheyWrite) {
