@@ -49,7 +49,7 @@ step "find_package, from C++ and C"
 export CMAKE_PREFIX_PATH=$prefix
 cmake -S "$here/project" -B "$work/project" >/dev/null
 cmake --build "$work/project" >/dev/null
-for program in outside_cpp outside_c outside_cuda; do "$work/project/$program" "$work/twice.aicf"; done
+for program in outside_cpp outside_allocator outside_c outside_cuda; do "$work/project/$program" "$work/twice.aicf"; done
 
 step "find_package, without a C++ compiler"
 cmake -S "$here/c_project" -B "$work/c_project" >/dev/null
