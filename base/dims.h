@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,10 +22,20 @@ class AICF_API Dims {
  public:
   Dims() = default;
   Dims(std::initializer_list<int64_t> v) : Dims(std::span(v.begin(), v.size())) {}
-  /// REQUIRES: v.size() <= kMaxRank (callers check ranks that come from outside).
-  explicit Dims(std::span<const int64_t> v) : rank_(static_cast<uint8_t>(v.size())) {
+  /// More than kMaxRank numbers give dims that are no shape, because a constructor returns no
+  /// error: one extent, which is negative, so that whatever looks at it stays inside the array,
+  /// ElementCount refuses it and it is equal to no shape. refused_rank() tells it apart.
+  explicit Dims(std::span<const int64_t> v) {
+    if (v.size() > kMaxRank) [[unlikely]] {
+      rank_ = 1;
+      d_[0] = kRefused;
+      d_[1] = static_cast<int64_t>(v.size());
+      return;
+    }
+    rank_ = static_cast<uint8_t>(v.size());
     for (size_t i = 0; i < v.size(); ++i) d_[i] = v[i];
   }
+  /// REQUIRES: 0 <= rank <= kMaxRank.
   static Dims Filled(int rank, int64_t value) {
     Dims d;
     d.rank_ = static_cast<uint8_t>(rank);
@@ -33,6 +45,8 @@ class AICF_API Dims {
 
   int rank() const { return rank_; }
   int size() const { return rank_; }
+  /// How many numbers the constructor was given, where these were more than kMaxRank; otherwise 0.
+  int64_t refused_rank() const { return rank_ == 1 && d_[0] == kRefused ? d_[1] : 0; }
   bool empty() const { return rank_ == 0; }
   int64_t& operator[](int i) { return d_[i]; }
   int64_t operator[](int i) const { return d_[i]; }
@@ -56,6 +70,9 @@ class AICF_API Dims {
   }
 
  private:
+  /// The only extent of dims that were refused, which keep their number behind it.
+  static constexpr int64_t kRefused = std::numeric_limits<int64_t>::min();
+
   std::array<int64_t, kMaxRank> d_{};
   uint8_t rank_ = 0;
 };

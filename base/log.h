@@ -1,5 +1,6 @@
 /// The library's logging callback. The library never writes to a stream; tools attach a sink.
 /// Thread safety: SetLogSink and Log may be called from any thread; the sink must be thread-safe.
+/// It must not throw, and must not call into this library, because a lock is held meanwhile.
 #pragma once
 
 #include <functional>

@@ -6,8 +6,11 @@
 
 namespace aicf {
 
-double MostOperations(double max_operations) {
-  return max_operations > 0 ? max_operations : kDefaultMaxOperations;
+Result<double> MostOperations(double max_operations) {
+  if (max_operations > 0) return max_operations;
+  if (max_operations == 0) return kDefaultMaxOperations;
+  return Error(Code::kInvalidArgument, "max_operations: expected 0 (the default) or more, got ",
+               RealText(max_operations));
 }
 
 double OperationsOf(const schema::Program& program, uint32_t first, uint32_t count) {

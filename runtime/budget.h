@@ -7,8 +7,9 @@
 
 namespace aicf {
 
-/// The limit that the option sets; kDefaultMaxOperations where it is not above 0.
-double MostOperations(double max_operations);
+/// The limit that the option sets; kDefaultMaxOperations where it is 0. Errors: kInvalidArgument
+/// for a negative number or NaN, which would otherwise look like a limit that was set.
+Result<double> MostOperations(double max_operations);
 
 /// Operations of steps [first, first + count), each taken once (abi::OperationCount).
 double OperationsOf(const schema::Program& program, uint32_t first, uint32_t count);

@@ -119,7 +119,7 @@ Result<Dims> ReadShape(const int64_t* shape, int32_t rank) {
     return Error(Code::kInvalidArgument, "rank ", rank, ", expected 0 to ", kMaxRank);
   }
   if (rank == 0) return Dims();
-  AICF_RETURN_IF_ERROR(NotNull(shape, "the shape"));
+  AICF_RETURN_IF_ERROR(NotNull(shape, "the shape's address"));
   return Dims(std::span(shape, static_cast<size_t>(rank)));
 }
 
@@ -146,7 +146,7 @@ Result<Tensor> ReadTensor(const char* name, const char* dtype, const int64_t* sh
 constexpr size_t kFewShapes = 16;
 
 Status SelectShapes(Session& session, const aicf_input_shape* shapes, uint32_t count) {
-  if (count > 0) AICF_RETURN_IF_ERROR(NotNull(shapes, "the shapes"));
+  if (count > 0) AICF_RETURN_IF_ERROR(NotNull(shapes, "the shapes' address"));
   InputShape few[kFewShapes];
   std::vector<InputShape> many(count > kFewShapes ? count : 0);
   InputShape* const all = count > kFewShapes ? many.data() : few;
@@ -160,7 +160,7 @@ Status SelectShapes(Session& session, const aicf_input_shape* shapes, uint32_t c
 }
 
 Status BindAll(Session& session, const aicf_binding* bindings, uint32_t count) {
-  if (count > 0) AICF_RETURN_IF_ERROR(NotNull(bindings, "the bindings"));
+  if (count > 0) AICF_RETURN_IF_ERROR(NotNull(bindings, "the bindings' address"));
   std::vector<Binding> all;
   for (uint32_t i = 0; i < count; ++i) {
     const aicf_binding& b = bindings[i];
@@ -197,6 +197,27 @@ Status ReadOptions(const aicf_session_options* given, SessionOptions* options) {
   options->sync = static_cast<SyncPolicy>(full.sync);
   options->stream = full.stream;
   options->max_operations = full.max_operations;
+  return OkStatus();
+}
+
+Status CheckRoom(size_t steps, uint32_t capacity) {
+  if (steps <= capacity) return OkStatus();
+  return Error(Code::kInvalidArgument, "the program has ", steps, " steps, the array has room for ",
+               capacity);
+}
+
+Status ProfileSteps(const OpenSession& open, int32_t iterations, aicf_step_profile* steps,
+                    uint32_t capacity, uint32_t* count) {
+  *count = open.program->entries()[open.session->selected_entry()].step_count;
+  AICF_RETURN_IF_ERROR(CheckRoom(*count, capacity));
+  if (*count > 0) AICF_RETURN_IF_ERROR(NotNull(steps, "the steps' address"));
+  AICF_ASSIGN_OR_RETURN(const std::vector<StepProfile> profile, open.session->Profile(iterations));
+  // Another thread may have selected an entry point with more steps since these were counted.
+  *count = static_cast<uint32_t>(profile.size());
+  AICF_RETURN_IF_ERROR(CheckRoom(*count, capacity));
+  for (size_t i = 0; i < profile.size(); ++i) {
+    steps[i] = {profile[i].step, 0, profile[i].median_us};
+  }
   return OkStatus();
 }
 
@@ -592,20 +613,9 @@ aicf_code aicf_session_time_replays(aicf_session session, int32_t iterations, do
 aicf_code aicf_session_profile(aicf_session session, int32_t iterations, aicf_step_profile* steps,
                                uint32_t capacity, uint32_t* count) {
   return aicf::Call([&]() -> Status {
-    AICF_RETURN_IF_ERROR(NotNull(steps, "the steps' address"));
     AICF_RETURN_IF_ERROR(NotNull(count, "the count's address"));
     AICF_ASSIGN_OR_RETURN(const aicf::SessionTable::Pin open, aicf::FindSession(session));
-    *count = open->program->entries()[open->session->selected_entry()].step_count;
-    if (*count > capacity) {
-      return aicf::Error(aicf::Code::kInvalidArgument, "the program has ", *count,
-                         " steps, the array has room for ", capacity);
-    }
-    AICF_ASSIGN_OR_RETURN(const std::vector<aicf::StepProfile> profile,
-                          open->session->Profile(iterations));
-    for (size_t i = 0; i < profile.size(); ++i) {
-      steps[i] = {profile[i].step, 0, profile[i].median_us};
-    }
-    return OkStatus();
+    return aicf::ProfileSteps(*open, iterations, steps, capacity, count);
   });
 }
 

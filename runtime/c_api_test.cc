@@ -95,8 +95,15 @@ TEST_F(CApi, ProfilesEveryStep) {
   const aicf_session session = CreateSession();
   aicf_step_profile steps[4];
   uint32_t count = 0;
+  EXPECT_EQ(aicf_session_profile(session, 5, nullptr, 0, &count), AICF_INVALID_ARGUMENT);
+  EXPECT_EQ(count, 4u);
+  EXPECT_STREQ(aicf_last_error(), "the program has 4 steps, the array has room for 0");
+  count = 0;
   EXPECT_EQ(aicf_session_profile(session, 5, steps, 3, &count), AICF_INVALID_ARGUMENT);
   EXPECT_EQ(count, 4u);
+  EXPECT_EQ(aicf_session_profile(session, 5, nullptr, 4, &count), AICF_INVALID_ARGUMENT);
+  EXPECT_STREQ(aicf_last_error(), "the steps' address is null");
+  EXPECT_EQ(aicf_session_profile(session, 5, steps, 4, nullptr), AICF_INVALID_ARGUMENT);
   ASSERT_EQ(aicf_session_profile(session, 5, steps, 4, &count), AICF_OK) << aicf_last_error();
   for (uint32_t i = 0; i < 4; ++i) {
     EXPECT_EQ(steps[i].step, i);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/session_names.h"
+
 namespace aicf {
 namespace {
 
@@ -55,6 +57,8 @@ bool HasInput(const EntryInfo& entry, std::string_view name) {
 
 Status CheckNames(const std::vector<EntryInfo>& entries, std::span<const InputShape> shapes) {
   for (const InputShape& s : shapes) {
+    const Status rank = CheckRank(s.shape);
+    if (!rank.ok()) return rank.WithContext(StrCat("input '", s.name, "'"));
     if (FindShape(shapes, s.name) != &s) {
       return Error(Code::kInvalidArgument, "input '", s.name, "' is given two shapes");
     }

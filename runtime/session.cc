@@ -2,6 +2,7 @@
 
 #include "aicf/aicf.h"
 #include "base/guard.h"
+#include "runtime/budget.h"
 #include "runtime/cpu/cpu_session.h"
 #include "runtime/cuda/cuda_session.h"
 #include "runtime/cuda/driver.h"
@@ -14,6 +15,8 @@ namespace {
 Result<std::unique_ptr<Session>> Dispatch(std::shared_ptr<const Program> program,
                                           const SessionOptions& options, size_t lanes) {
   if (program == nullptr) return Error(Code::kInvalidArgument, "the program is null");
+  // Only a session on a CPU has this limit, but a wrong one is a mistake wherever it is given.
+  AICF_RETURN_IF_ERROR(MostOperations(options.max_operations).status());
   AICF_ASSIGN_OR_RETURN(const int ordinal, ChooseDevice(*program, options.device));
   if (ordinal < 0) return CreateCpuSession(std::move(program), options);
   return cuda::CreateCudaSession(std::move(program), ordinal, options, nullptr, lanes);

@@ -43,8 +43,15 @@ Result<size_t> FindTensor(std::string_view what, std::string_view name,
                KnownNames(tensors));
 }
 
+Status CheckRank(const Dims& shape) {
+  if (shape.refused_rank() == 0) return OkStatus();
+  return Error(Code::kInvalidArgument, "rank ", shape.refused_rank(), ", expected 0 to ", kMaxRank);
+}
+
 Status CheckTensor(std::string_view what, const TensorInfo& tensor, const Dims& shape,
                    const ConstTensor& given) {
+  const Status rank = CheckRank(given.shape);
+  if (!rank.ok()) return rank.WithContext(StrCat(what, " '", tensor.name, "'"));
   if (given.dtype != tensor.dtype || given.shape != shape) {
     const bool known = IsValid(given.dtype);  // a number from outside may be no dtype
     return Error(Code::kInvalidArgument, what, " '", tensor.name, "': expected ",

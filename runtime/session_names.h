@@ -14,6 +14,9 @@ namespace aicf {
 Result<size_t> FindTensor(std::string_view what, std::string_view name,
                           const std::vector<TensorInfo>& tensors);
 
+/// Checks that a shape from outside has no more than kMaxRank extents. Errors: kInvalidArgument.
+Status CheckRank(const Dims& shape);
+
 /// Checks what the caller gives, to be read or written, against a tensor of the session that has
 /// `shape` now: dtype, shape and size of the memory. Errors: kInvalidArgument naming expected and
 /// found.

@@ -69,8 +69,9 @@ class Walk {
 };
 
 Status CheckEntryOperations(const Program& program, size_t entry, double max_operations) {
+  AICF_ASSIGN_OR_RETURN(const double most, MostOperations(max_operations));
   const schema::Program& plan = program.artifact().program();
-  return CheckOperations(plan, plan.entry_points[entry], MostOperations(max_operations));
+  return CheckOperations(plan, plan.entry_points[entry], most);
 }
 
 Status CheckEntry(const Program* program, size_t entry) {
@@ -103,8 +104,8 @@ Result<std::unique_ptr<StepByStep>> MakeReferenceSteps(std::shared_ptr<const Pro
 
 Status WalkSteps(StepByStep& steps, const schema::Program& program, size_t entry,
                  const std::function<Status(const StepVisit&)>& visit, double max_operations) {
-  return Walk(steps, program, program.entry_points[entry], visit, MostOperations(max_operations))
-      .Run();
+  AICF_ASSIGN_OR_RETURN(const double most, MostOperations(max_operations));
+  return Walk(steps, program, program.entry_points[entry], visit, most).Run();
 }
 
 }  // namespace aicf

@@ -2,6 +2,8 @@
 // its loops, and while loading by the size of the program.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "runtime/cpu/cpu_session.h"
 #include "runtime/step_by_step.h"
 #include "runtime/test_loops.h"
@@ -45,6 +47,28 @@ TEST(CpuBudget, StepsBeyondTheLimitAreRefusedBeforeTheyRun) {
             "SessionOptions::max_operations (aicf-run --max-operations=N) raises it");
   EXPECT_TRUE(CreateCpuSession(program, Allowing(2e6)).ok());
   EXPECT_TRUE(CreateCpuSession(program, {}).ok());
+}
+
+TEST(CpuBudget, LimitsThatAreNoneAreRefused) {
+  const auto program = ProductOf(1);
+  const auto device_program = MakeProgram(testing::LoopContents(/*on_device=*/true));
+  for (const double wrong : {-1.0, -1e-300, -HUGE_VAL, std::nan("")}) {
+    const Status session = CreateCpuSession(program, Allowing(wrong)).status();
+    EXPECT_EQ(session.code(), Code::kInvalidArgument) << session.message();
+    EXPECT_EQ(Session::Create(device_program, Allowing(wrong)).status().message(),
+              session.message());
+    EXPECT_EQ(MakeStepByStep(program, 0, Allowing(wrong)).status().message(), session.message());
+    const auto steps = MakeStepByStep(program, 0, Allowing(0));
+    ASSERT_TRUE(steps.ok()) << steps.status().message();
+    const auto pass = [](const StepVisit&) { return OkStatus(); };
+    EXPECT_EQ(WalkSteps(**steps, program->artifact().program(), 0, pass, wrong).message(),
+              session.message());
+  }
+  EXPECT_EQ(CreateCpuSession(program, Allowing(-1)).status().message(),
+            "max_operations: expected 0 (the default) or more, got -1");
+  for (const double right : {0.0, -0.0, 1e14, HUGE_VAL}) {
+    EXPECT_TRUE(CreateCpuSession(program, Allowing(right)).ok()) << right;
+  }
 }
 
 TEST(CpuBudget, TheFormatHasALimitOfItsOwn) {

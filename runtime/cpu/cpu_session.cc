@@ -1,5 +1,6 @@
 #include "runtime/cpu/cpu_session.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -97,18 +98,23 @@ class CpuSession final : public SessionBase {
   TableMemory MemoryWith(const BoundMemory& bound) const {
     return {arena_.data(), state_.data(), bound};
   }
+  /// Called whenever the tables have changed, for memory().
+  void CountScratch();
   Result<StepTable> BuildTable(size_t entry, const BoundMemory& bound,
                                const std::shared_ptr<const BufferAddresses>& addresses) const;
-  double most_operations() const { return MostOperations(options_.max_operations); }
-  Status RunOnce() override { return steps().RunAll(most_operations()); }
+  Status RunOnce() override { return steps().RunAll(most_operations_); }
   Status WaitForRun() override { return OkStatus(); }
   Result<std::vector<StepProfile>> ProfileSteps(int iterations) override;
   Result<std::vector<double>> TimeRuns(int iterations) override;
 
   const SessionOptions options_;
+  double most_operations_ = 0;  ///< of a run
   HostMemory arena_, state_;
   std::unique_ptr<Workers> workers_;
   std::vector<StepTable> tables_;  ///< by entry point; all in one arena
+  /// Scratch memory of all tables. memory() reads it instead of the tables, because any thread may
+  /// call it while Rebind replaces them.
+  std::atomic<uint64_t> scratch_bytes_{0};
 };
 
 Result<StepTable> CpuSession::BuildTable(
@@ -119,8 +125,9 @@ Result<StepTable> CpuSession::BuildTable(
 }
 
 Status CpuSession::Prepare() {
+  AICF_ASSIGN_OR_RETURN(most_operations_, MostOperations(options_.max_operations));
   for (const schema::EntryPoint& e : plan().entry_points) {
-    AICF_RETURN_IF_ERROR(CheckOperations(plan(), e, most_operations()));
+    AICF_RETURN_IF_ERROR(CheckOperations(plan(), e, most_operations_));
   }
   AICF_ASSIGN_OR_RETURN(arena_, HostMemory::Allocate("arena", plan().arena_bytes));
   AICF_ASSIGN_OR_RETURN(state_, HostMemory::Allocate("state", plan().state_bytes));
@@ -130,7 +137,14 @@ Status CpuSession::Prepare() {
     AICF_ASSIGN_OR_RETURN(StepTable table, BuildTable(e, bound(), addresses));
     tables_.push_back(std::move(table));
   }
+  CountScratch();
   return OkStatus();
+}
+
+void CpuSession::CountScratch() {
+  uint64_t bytes = 0;
+  for (const StepTable& table : tables_) bytes += table.scratch_bytes();
+  scratch_bytes_.store(bytes, std::memory_order_relaxed);
 }
 
 Status CpuSession::Rebind(const BoundMemory& bound, bool all_entries) {
@@ -146,6 +160,7 @@ Status CpuSession::Rebind(const BoundMemory& bound, bool all_entries) {
   } else {
     tables_[current()] = std::move(fresh[0]);
   }
+  CountScratch();
   return OkStatus();
 }
 
@@ -165,7 +180,7 @@ Result<std::vector<StepProfile>> CpuSession::ProfileSteps(int iterations) {
   for (int n = 0; n < iterations; ++n) {
     for (std::vector<double>& times : samples) times.push_back(0);
     // A loop's step counts with all its trips.
-    AICF_RETURN_IF_ERROR(table.ForEachRun(most_operations(), [&](size_t i) {
+    AICF_RETURN_IF_ERROR(table.ForEachRun(most_operations_, [&](size_t i) {
       const Clock::time_point start = Clock::now();
       table.Run(i);
       samples[i].back() += MicrosSince(start);
@@ -183,7 +198,7 @@ Result<std::vector<double>> CpuSession::TimeRuns(int iterations) {
   std::vector<double> times(static_cast<size_t>(iterations));
   for (double& microseconds : times) {
     const Clock::time_point start = Clock::now();
-    AICF_RETURN_IF_ERROR(steps().RunAll(most_operations()));
+    AICF_RETURN_IF_ERROR(steps().RunAll(most_operations_));
     microseconds = MicrosSince(start);
   }
   return times;
@@ -191,8 +206,7 @@ Result<std::vector<double>> CpuSession::TimeRuns(int iterations) {
 
 MemoryReport CpuSession::memory() const {
   MemoryReport report;
-  report.arena_bytes = arena_.size();
-  for (const StepTable& table : tables_) report.arena_bytes += table.scratch_bytes();
+  report.arena_bytes = arena_.size() + scratch_bytes_.load(std::memory_order_relaxed);
   report.weights_bytes = program().artifact().weights().size();
   report.state_bytes = state_.size();
   report.total_device_bytes = report.arena_bytes + report.weights_bytes + report.state_bytes;

@@ -11,6 +11,7 @@
 
 #include "runtime/cpu/workers.h"
 #include "runtime/test_program.h"
+#include "runtime/test_state.h"
 
 namespace aicf {
 namespace {
@@ -183,6 +184,25 @@ TEST(CpuSession, WrongCallsChangeNothing) {
   ExpectChainOutput(*session, chain, x);
 }
 
+// More extents than a shape has room for are no shape, whatever they begin with.
+TEST(CpuSession, RanksAboveTheLargestAreRefused) {
+  const ChainOptions chain;
+  const auto session = MakeSession(chain);
+  std::vector<float> x(static_cast<size_t>(chain.elements));
+  const Dims nine{chain.elements, 0, 0, 0, 0, 0, 0, 0, 1};
+  EXPECT_EQ(nine.refused_rank(), 9);
+  EXPECT_FALSE(ElementCount(nine).has_value());
+  EXPECT_NE(nine, Dims{chain.elements});
+  const auto expect = [](const Status& status, std::string_view message) {
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    EXPECT_EQ(status.message(), message);
+  };
+  expect(session->SetInput("x", TensorOf(x, nine)), "input 'x': rank 9, expected 0 to 8");
+  expect(session->GetOutput("y", TensorInto(x, nine)), "output 'y': rank 9, expected 0 to 8");
+  const InputShape shapes[] = {{"x", Dims(std::vector<int64_t>(300, 1))}};
+  expect(session->SelectShapes(shapes), "input 'x': rank 300, expected 0 to 8");
+}
+
 TEST(CpuSession, ManySessionsShareAProgramAndGiveTheSameBits) {
   ChainOptions chain;
   chain.elements = 5000;
@@ -262,6 +282,40 @@ TEST(CpuSession, ReportsItsMemory) {
   EXPECT_GE(report.arena_bytes, 5u * 4000u);
   EXPECT_EQ(report.total_device_bytes, report.arena_bytes + report.weights_bytes);
   EXPECT_EQ(session->device_name(), "cpu");
+}
+
+// Binding a state replaces the steps of every entry point, and what is read of them meanwhile is
+// freed memory. A plan for a device needs scratch memory here, which the report counts.
+TEST(CpuSession, MemoryIsReportedWhileAnotherThreadBinds) {
+  for (const char* target : {"cpu:baseline", "cuda:sm_90a"}) {
+    SessionOptions options;
+    options.device = "cpu";
+    options.threads = 1;
+    auto created = Session::Create(MakeProgram(testing::StateContents(target)), options);
+    ASSERT_TRUE(created.ok()) << created.status().ToString();
+    Session& session = **created;
+    testing::AlignedFloats own;
+    ASSERT_TRUE(session.BindState("h", own.data(), own.bytes()).ok());
+    const uint64_t bound = session.memory().total_device_bytes;
+    ASSERT_TRUE(session.BindState("h", nullptr, 0).ok());
+    const uint64_t unbound = session.memory().total_device_bytes;
+    std::atomic<bool> stop = false;
+    std::atomic<int> reports = 0, wrong = 0;
+    std::thread watcher([&] {
+      while (!stop) {
+        const uint64_t bytes = session.memory().total_device_bytes;
+        if (bytes != bound && bytes != unbound) ++wrong;
+        ++reports;
+      }
+    });
+    while (reports == 0) std::this_thread::yield();
+    for (int i = 0; i < 15000; ++i) {
+      ASSERT_TRUE(session.BindState("h", i % 2 == 0 ? own.data() : nullptr, own.bytes()).ok());
+    }
+    stop = true;
+    watcher.join();
+    EXPECT_EQ(wrong, 0) << target;
+  }
 }
 
 TEST(CpuSession, AChildOfForkCanRunAndDestroyASession) {

@@ -1,12 +1,13 @@
 /// aicf runtime: load an artifact, run it. The runtime decides nothing.
 ///
-///   auto program = aicf::Program::Load("model.aicf");
-///   auto session = aicf::Session::Create(*program, {});
-///   (*session)->SetInput("x", aicf::TensorOf(pixels, {1, 3, 48, 320}));
-///   (*session)->Run();
-///   (*session)->GetOutput("softmax_11.tmp_0", aicf::TensorInto(scores, {1, 40, 6625}));
+///   AICF_ASSIGN_OR_RETURN(const auto program, aicf::Program::Load("model.aicf"));
+///   AICF_ASSIGN_OR_RETURN(const auto session, aicf::Session::Create(program, {}));
+///   AICF_RETURN_IF_ERROR(session->SetInput("x", aicf::TensorOf(pixels, {1, 3, 48, 320})));
+///   AICF_RETURN_IF_ERROR(session->Run());
+///   return session->GetOutput("softmax_11.tmp_0", aicf::TensorInto(scores, {1, 40, 6625}));
 ///
-/// Errors are Status values (status.h); no exception leaves a function here.
+/// Errors are Status values (status.h), which these macros hand on to the caller; no exception
+/// leaves a function here.
 #pragma once
 
 #include <cstddef>
@@ -91,7 +92,7 @@ struct LoadOptions {
   /// -pubout` write them. When set, an artifact is loaded only if one of these keys has signed it;
   /// a text without a key is an error, not the absence of a requirement. An artifact for a GPU
   /// carries device code: docs/security.md says what loading one from elsewhere means.
-  std::optional<std::string> require_signature;
+  std::optional<std::string> require_signature = {};
 };
 
 /// A loaded, verified artifact. Immutable; share one between any number of threads and sessions.
@@ -155,7 +156,7 @@ inline constexpr double kDefaultMaxOperations = 1e14;
 struct SessionOptions {
   /// "": the artifact's own target (cuda:0 for a CUDA artifact); "cpu": also runs a CUDA artifact
   /// step by step on the reference kernels, with the same arena and aliases; "cuda:N".
-  std::string device;
+  std::string device = {};
   int threads = 0;  ///< CPU threads; 0: one per core available to the process
   /// false: launch steps one by one on the stream; Run then waits before every trip of a loop.
   bool cuda_graph = true;
@@ -173,7 +174,8 @@ struct SessionOptions {
   /// CPU: limit of the elementary operations that one run may take, all trips of its loops
   /// included, so that no artifact keeps a processor busy for ever; 0: kDefaultMaxOperations.
   /// Create fails with kResource where the steps, each taken once, exceed this limit; Run fails
-  /// with kResource where a loop goes on beyond it.
+  /// with kResource where a loop goes on beyond it. A negative number and NaN are kInvalidArgument,
+  /// on every device.
   double max_operations = 0;
 };
 
@@ -194,7 +196,7 @@ struct MemoryReport {
 struct Binding {
   enum class Kind : uint8_t { kInput, kOutput, kState };
   Kind kind = Kind::kInput;
-  std::string_view name;
+  std::string_view name = {};
   /// First byte of the dense tensor of the whole shape TensorInfo::shape. CUDA: device memory that
   /// the session's context can reach, 256-byte aligned. CPU: host memory, 64-byte aligned. nullptr:
   /// the tensor goes back to the session's own memory.
@@ -214,7 +216,8 @@ struct Binding {
 /// point keeps them.
 ///
 /// Thread safety: different sessions are independent; two threads inside one session at once get
-/// kInvalidArgument ("busy") from the later call, never torn results.
+/// kInvalidArgument ("busy") from the later call, never torn results. What returns no Status
+/// (selected_entry, states, memory, device_name) may be called while other threads are inside.
 /// CUDA: the caller's current context is what it was after every call, and captures of other
 /// streams, of any mode and in any thread, go on meanwhile.
 /// After Create, nothing here allocates host or device memory on the Run path.
@@ -222,8 +225,8 @@ class AICF_API Session {
  public:
   /// Allocates, uploads weights (once per program and device), loads kernels, captures and
   /// instantiates the graph of every entry point, so that the first use of each costs what every
-  /// use costs. Errors: kDevice (missing, incompatible: names what would work), kResource (bytes
-  /// needed and free), kUnsupported.
+  /// use costs. Errors: kInvalidArgument (an option), kDevice (missing, incompatible: names what
+  /// would work), kResource (bytes needed and free), kUnsupported.
   static Result<std::unique_ptr<Session>> Create(std::shared_ptr<const Program> program,
                                                  const SessionOptions& options);
   virtual ~Session() = default;
@@ -331,6 +334,8 @@ class AICF_API Session {
   /// time on CPU).
   virtual Result<std::vector<double>> TimeReplays(int iterations) = 0;
 
+  /// Thread safety: any thread, also while others are inside the session. During Bind it tells what
+  /// there was before or what there is after.
   virtual MemoryReport memory() const = 0;
   virtual std::string device_name() const = 0;  ///< "NVIDIA H200", "cpu"
 

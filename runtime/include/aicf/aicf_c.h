@@ -15,7 +15,8 @@
  * AICF_INVALID_ARGUMENT. No function throws, aborts or writes to a stream.
  *
  * Thread safety: every function may be called from any thread. Two calls inside one session at
- * once: the later gets AICF_INVALID_ARGUMENT ("busy"); destroying waits for calls under way.
+ * once: the later gets AICF_INVALID_ARGUMENT ("busy"); destroying waits for calls under way. Only
+ * aicf_session_selected_entry, _memory and _device_name never find the session busy.
  */
 #ifndef AICF_AICF_C_H_
 #define AICF_AICF_C_H_
@@ -142,7 +143,8 @@ typedef struct aicf_session_options {
   int32_t sync; /* aicf_sync */
   int32_t reserved;
   void* stream;
-  double max_operations; /* CPU: limit of operations of one run; 0: the default */
+  double max_operations; /* CPU: limit of operations of one run; 0: the default. Negative numbers
+                            and NaN are AICF_INVALID_ARGUMENT */
 } aicf_session_options;
 
 AICF_C_API void aicf_session_options_init(aicf_session_options* options);
@@ -246,8 +248,9 @@ typedef struct aicf_step_profile {
   double median_us;
 } aicf_step_profile;
 
-/* Measures every step. *count receives the number of steps; AICF_INVALID_ARGUMENT, with nothing
- * measured, when it is above `capacity`. */
+/* Measures every step. *count receives the number of steps, even where `capacity` is smaller: then
+ * `steps`, which may be NULL where `capacity` is 0, is left unchanged, nothing is measured and the
+ * call fails with AICF_INVALID_ARGUMENT. */
 AICF_C_API aicf_code aicf_session_profile(aicf_session session, int32_t iterations,
                                           aicf_step_profile* steps, uint32_t capacity,
                                           uint32_t* count);
@@ -270,7 +273,8 @@ AICF_C_API aicf_code aicf_session_device_name(aicf_session session, char* name, 
 AICF_C_API aicf_code aicf_device_health(void);
 
 /* Receives the library's messages, from any thread; NULL silences the library (the default).
- * level: 0 debug, 1 information, 2 warning, 3 error. */
+ * level: 0 debug, 1 information, 2 warning, 3 error. The sink must not throw and must not call into
+ * this library: a lock is held meanwhile. */
 typedef void (*aicf_log_sink)(int level, const char* message, void* user);
 AICF_C_API aicf_code aicf_set_log_sink(aicf_log_sink sink, void* user);
 

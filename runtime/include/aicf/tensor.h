@@ -23,7 +23,7 @@ namespace aicf {
 /// Memory that is read.
 struct ConstTensor {
   DType dtype = DType::kF32;
-  Dims shape;
+  Dims shape = {};
   const void* data = nullptr;  ///< may be null where there are no elements
   uint64_t bytes = 0;
 };
@@ -31,7 +31,7 @@ struct ConstTensor {
 /// Memory that is written.
 struct MutableTensor {
   DType dtype = DType::kF32;
-  Dims shape;
+  Dims shape = {};
   void* data = nullptr;  ///< may be null where there are no elements
   uint64_t bytes = 0;
 };
