@@ -10,6 +10,8 @@
 #include "aicf/generator_c.h"
 #include "runtime/c_api_calls.h"
 #include "runtime/handle_table.h"
+#include "runtime/language/c_api.h"
+#include "runtime/language/generator_impl.h"
 
 namespace aicf::language {
 namespace {
@@ -93,7 +95,28 @@ void GivePart(GeneratePart part, aicf_generate_part* out) {
           last_part.text.size(), static_cast<aicf_finish_reason>(last_part.finish)};
 }
 
+/// Sends the threads that are inside calls of the generator out of it, and drops it after them. The
+/// handle is good until they are told to leave, so that none can enter unnoticed in between: what
+/// comes in after that finds a generator that takes no requests.
+Status Destroy(aicf_generator handle) {
+  {
+    const GeneratorTable::Pin found = Generators().Find(handle);
+    if (!found) return c_api::Unknown("generator", handle);
+    // Even where it fails, every request is marked to end with the run that goes on.
+    (void)static_cast<GeneratorImpl&>(*found->generator).Close();
+  }
+  if (Generators().Remove(handle) != nullptr) return OkStatus();
+  return c_api::Unknown("generator", handle);  // another thread destroyed it meanwhile
+}
+
 }  // namespace
+
+aicf_generator HandleOf(std::unique_ptr<Generator> generator) {
+  auto open = std::make_unique<OpenGenerator>();
+  open->generator = std::move(generator);
+  return Generators().Insert(std::move(open));
+}
+
 }  // namespace aicf::language
 
 using aicf::Generator;
@@ -123,18 +146,14 @@ aicf_code aicf_generator_create(aicf_program program, const aicf_generator_optio
     wanted.batch_invariant = full.batch_invariant != 0;
     wanted.prefills_in_a_row = full.prefills_in_a_row;
     AICF_ASSIGN_OR_RETURN(auto found, aicf::c_api::ProgramOf(program));
-    auto open = std::make_unique<aicf::language::OpenGenerator>();
-    AICF_ASSIGN_OR_RETURN(open->generator, Generator::Create(std::move(found), wanted));
-    *generator = aicf::language::Generators().Insert(std::move(open));
+    AICF_ASSIGN_OR_RETURN(auto made, Generator::Create(std::move(found), wanted));
+    *generator = aicf::language::HandleOf(std::move(made));
     return aicf::OkStatus();
   });
 }
 
 aicf_code aicf_generator_destroy(aicf_generator generator) {
-  return aicf::c_api::Call([&]() -> Status {
-    if (aicf::language::Generators().Remove(generator) != nullptr) return aicf::OkStatus();
-    return aicf::c_api::Unknown("generator", generator);
-  });
+  return aicf::c_api::Call([&] { return aicf::language::Destroy(generator); });
 }
 
 aicf_code aicf_generator_encode(aicf_generator generator, const char* text, int32_t parse_special,

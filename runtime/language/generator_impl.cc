@@ -97,6 +97,7 @@ Result<uint64_t> GeneratorImpl::Submit(GenerateRequest asked) {
         const RequestRef request,
         MakeRequest(std::move(asked), layout_, tokenizer_ ? &*tokenizer_ : nullptr));
     const Lock lock(mutex_);
+    if (closed_) return Error(Code::kInvalidArgument, "the generator is being destroyed");
     request->id = last_id_ + 1;
     // What can run out of memory comes first: a request is in all of these, or in none.
     active_.reserve(active_.size() + 1);
@@ -120,10 +121,10 @@ Result<GeneratePart> GeneratorImpl::Poll(uint64_t id) {
     part.tokens.assign(result.tokens.begin() + static_cast<int64_t>(request->polled_tokens),
                        result.tokens.end());
     part.text = result.text.substr(request->polled_bytes);
-    part.finish = result.finish;
+    if (EndIsTold(*request)) part.finish = result.finish;
     request->polled_tokens = result.tokens.size();
     request->polled_bytes = result.text.size();
-    if (request->finished()) requests_.erase(id);
+    if (part.finish != FinishReason::kNone) requests_.erase(id);
     return part;
   });
 }
@@ -140,19 +141,41 @@ Status GeneratorImpl::Cancel(uint64_t id) {
 
 Status GeneratorImpl::Forget(uint64_t id) {
   return Guarded([&]() -> Status {
-    const Lock lock(mutex_);
+    Lock lock(mutex_);
     AICF_ASSIGN_OR_RETURN(const RequestRef request, Find(id));
     request->forgotten = true;
     requests_.erase(id);
-    if (request->finished()) return OkStatus();
-    request->cancelled = true;
+    Status status;
+    if (!request->finished()) {
+      request->cancelled = true;
+      if (!running_) status = EndCancelled();
+    }
+    // No call begins any more. One that goes on in another thread is waited for; one of this thread
+    // is the caller.
+    const auto called = [&] { return told_ != nullptr && told_->request == request; };
+    if (!IsStepper()) changed_.wait(lock, [&] { return !called(); });
+    return status;
+  });
+}
+
+Status GeneratorImpl::Close() {
+  return Guarded([&]() -> Status {
+    const Lock lock(mutex_);
+    closed_ = true;
+    for (const RequestRef& request : active_) {
+      if (!request->finished()) request->cancelled = true;
+    }
     return running_ ? OkStatus() : EndCancelled();
   });
 }
 
 size_t GeneratorImpl::unfinished() const {
   const Lock lock(mutex_);
-  return active_.size();
+  size_t count = active_.size();
+  for (const Event& event : events_) {
+    if (event.finish != FinishReason::kNone && !event.request->forgotten) ++count;
+  }
+  return count;
 }
 
 int64_t GeneratorImpl::free_pages() const {

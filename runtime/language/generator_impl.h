@@ -25,6 +25,12 @@ Result<std::unique_ptr<Generator>> MakeGenerator(schema::LanguageModel model, co
 
 /// One mutex guards everything but the runner, which belongs to the thread that has set
 /// `stepping_`. It is never held during a run or a callback.
+///
+/// Only the thread that has set `stepping_` calls on_progress, so at most one call goes on at any
+/// time, that of `told_`, and a function that a callback calls finds itself on that thread. Each
+/// call begins and ends under the mutex. So whoever holds it knows of each request whether a call
+/// goes on (`told_`), whether one may still come (Request::forgotten) and whether the last one has
+/// returned (Request::end_untold).
 class GeneratorImpl final : public Generator {
  public:
   GeneratorImpl(schema::LanguageModel model, const Layout& layout,
@@ -42,6 +48,10 @@ class GeneratorImpl final : public Generator {
   Result<GeneratePart> Poll(uint64_t id) override;
   Status Cancel(uint64_t id) override;
   Status Forget(uint64_t id) override;
+  /// Cancels all requests, and lets no new one in: calls of Wait return once the run that goes on
+  /// is over. For the C interface, which has to get its callers out of a generator that it
+  /// destroys.
+  Status Close();
   size_t unfinished() const override;
   int64_t free_pages() const override;
   MemoryReport memory() const override { return runner_->memory(); }
@@ -58,6 +68,7 @@ class GeneratorImpl final : public Generator {
     FinishReason finish = FinishReason::kNone;
   };
   class Turn;
+  class Telling;
 
   // All of these REQUIRE that the lock is held. Those that take it as an argument release it while
   // a run or a callback goes on.
@@ -74,7 +85,10 @@ class GeneratorImpl final : public Generator {
   Status End(const RequestRef& request, FinishReason reason);
   Status EndCancelled();
   void RemoveFinished();
+  void Announce(const RequestRef& request, std::optional<uint32_t> token, std::string text);
   void Tell(Lock& lock);
+  bool IsStepper() const;
+  bool EndIsTold(const Request& request) const;
 
   const std::optional<text::Tokenizer> tokenizer_;
   const Layout layout_;
@@ -82,7 +96,9 @@ class GeneratorImpl final : public Generator {
   LanguageInfo info_;
 
   mutable std::mutex mutex_;
-  std::condition_variable turn_ended_;
+  /// A turn has ended, or a call of on_progress for which somebody may wait.
+  std::condition_variable changed_;
+  bool closed_ = false;
   bool stepping_ = false;
   bool running_ = false;     ///< the runner is at work: meanwhile no request may leave active_
   std::thread::id stepper_;  ///< the thread that steps, while stepping_
@@ -94,6 +110,8 @@ class GeneratorImpl final : public Generator {
   std::vector<Sequence*> drawn_;  ///< kept for its memory
   std::vector<Event> events_;     ///< those whose callback is still to be called
   std::vector<Event> telling_;    ///< those whose callbacks the stepping thread is calling
+  size_t next_told_ = 0;          ///< index into telling_ of the first whose call has not begun
+  const Event* told_ = nullptr;   ///< the one of telling_ whose call goes on
 };
 
 }  // namespace aicf::language

@@ -17,7 +17,7 @@ class GeneratorImpl::Turn {
   }
   ~Turn() {
     generator_.stepping_ = false;
-    generator_.turn_ended_.notify_all();
+    generator_.changed_.notify_all();
   }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
@@ -32,14 +32,13 @@ namespace {
 /// exception. `flag` is true meanwhile.
 class Unlocked {
  public:
-  explicit Unlocked(std::unique_lock<std::mutex>& lock, bool* flag = nullptr)
-      : lock_(lock), flag_(flag) {
-    if (flag_ != nullptr) *flag_ = true;
+  Unlocked(std::unique_lock<std::mutex>& lock, bool* flag) : lock_(lock), flag_(flag) {
+    *flag_ = true;
     lock_.unlock();
   }
   ~Unlocked() {
     lock_.lock();
-    if (flag_ != nullptr) *flag_ = false;
+    *flag_ = false;
   }
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
@@ -73,7 +72,7 @@ void Describe(const ScheduledRun& run, StepReport* report) {
 
 Status GeneratorImpl::End(const RequestRef& request, FinishReason reason) {
   std::string rest = request->Finish(reason);
-  if (request->asked.on_progress) events_.push_back({request, {}, std::move(rest), reason});
+  Announce(request, {}, std::move(rest));
   return scheduler_.Release(&request->sequence);
 }
 
@@ -95,11 +94,8 @@ void GeneratorImpl::RemoveFinished() {
 Status GeneratorImpl::TakeDrawn(const RequestRef& request) {
   if (request->cancelled) return OkStatus();  // what it draws after that is dropped
   AICF_ASSIGN_OR_RETURN(std::string said, request->Take(info_.end_tokens));
-  const FinishReason finish = request->result.finish;
-  if (request->asked.on_progress) {
-    events_.push_back({request, request->result.tokens.back(), std::move(said), finish});
-  }
-  return finish == FinishReason::kNone ? OkStatus() : scheduler_.Release(&request->sequence);
+  Announce(request, request->result.tokens.back(), std::move(said));
+  return request->finished() ? scheduler_.Release(&request->sequence) : OkStatus();
 }
 
 /// Takes over what the oldest run has drawn.
@@ -185,25 +181,6 @@ Status GeneratorImpl::RunOnce(Lock& lock, StepReport* report) {
   return status.ok() ? ended : status;
 }
 
-/// Tells what has happened; callbacks may submit and cancel, which can add events.
-void GeneratorImpl::Tell(Lock& lock) {
-  while (!events_.empty()) {
-    telling_.clear();
-    telling_.swap(events_);
-    const Unlocked unlocked(lock);
-    for (const Event& event : telling_) {
-      if (event.request->forgotten) continue;
-      GenerateProgress progress;
-      progress.id = event.request->id;
-      if (event.token) progress.tokens = {&*event.token, 1};
-      progress.text = event.text;
-      progress.finish = event.finish;
-      event.request->asked.on_progress(progress);
-    }
-  }
-  telling_.clear();
-}
-
 Result<StepReport> GeneratorImpl::StepOnce(Lock& lock) {
   const Turn turn(*this);
   StepReport report;
@@ -221,8 +198,8 @@ Result<StepReport> GeneratorImpl::StepOnce(Lock& lock) {
 Result<StepReport> GeneratorImpl::Step() {
   return Guarded([&]() -> Result<StepReport> {
     Lock lock(mutex_);
-    if (stepping_ && stepper_ == std::this_thread::get_id()) return InsideCallback();
-    turn_ended_.wait(lock, [&] { return !stepping_; });
+    if (IsStepper()) return InsideCallback();
+    changed_.wait(lock, [&] { return !stepping_; });
     return StepOnce(lock);
   });
 }
@@ -230,13 +207,17 @@ Result<StepReport> GeneratorImpl::Step() {
 Result<GenerateResult> GeneratorImpl::Wait(uint64_t id) {
   return Guarded([&]() -> Result<GenerateResult> {
     Lock lock(mutex_);
-    if (stepping_ && stepper_ == std::this_thread::get_id()) return InsideCallback();
+    if (IsStepper()) return InsideCallback();
     AICF_ASSIGN_OR_RETURN(const RequestRef request, Find(id));
-    while (!request->finished()) {
-      if (!stepping_) {
-        AICF_RETURN_IF_ERROR(StepOnce(lock).status());
+    while (!EndIsTold(*request)) {
+      if (stepping_) {
+        changed_.wait(lock);
+      } else if (request->finished()) {
+        // It was cancelled between two steps: no run is needed to tell that.
+        const Turn turn(*this);
+        Tell(lock);
       } else {
-        turn_ended_.wait(lock);
+        AICF_RETURN_IF_ERROR(StepOnce(lock).status());
       }
       if (request->forgotten) return Find(id).status();
     }

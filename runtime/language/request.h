@@ -1,7 +1,6 @@
 /// A request of the Generator: what was asked for, and how far it is.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -26,7 +25,8 @@ struct Request {
   GenerateResult result;
   size_t polled_tokens = 0, polled_bytes = 0;  ///< of the result: what Poll has given
   bool cancelled = false;                      ///< ends after the run that goes on, if one does
-  std::atomic<bool> forgotten = false;
+  bool forgotten = false;                      ///< on_progress is not called any more
+  bool end_untold = false;  ///< finished, and the call of on_progress that says so has not returned
 
   bool finished() const { return result.finish != FinishReason::kNone; }
   double MillisecondsSinceSubmit() const;

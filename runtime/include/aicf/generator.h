@@ -81,7 +81,12 @@ struct GenerateRequest {
   std::vector<uint32_t> stop_tokens = {};    ///< further tokens that end the text
   std::vector<std::string> stop_texts = {};  ///< needs a tokenizer; none may be empty
   /// Called by the thread that steps, after every run that has something new, with no lock held: it
-  /// may call every function but Step and Wait. It must not throw.
+  /// may call every function but Step and Wait, which return kInvalidArgument there. It must not
+  /// throw. The call whose `finish` is not kNone is the last; it has returned before Wait or Poll
+  /// report the request's end, and no call goes on or comes after Forget. So what it refers to may
+  /// go after any of these. Calls inside on_progress never wait for it: inside the request's last
+  /// call, Poll reports the end already, and inside any of its calls, Forget makes that one the
+  /// last. Do not wait in it for another thread that waits for or forgets the request.
   std::function<void(const GenerateProgress&)> on_progress = nullptr;
 };
 
@@ -140,8 +145,9 @@ struct LanguageInfo {
 /// Requests on one session of a language model.
 ///
 /// Thread safety: every function may be called from any thread. Calls of Step and Wait take turns;
-/// all other functions wait for bookkeeping only, never for a run. So a service has one thread that
-/// steps and any number that submit, poll and cancel.
+/// all other functions wait for bookkeeping only, never for a run, but that Forget waits for a call
+/// of the request's on_progress. So a service has one thread that steps and any number that submit,
+/// poll and cancel.
 /// Ownership: keeps the program alive; requests are the generator's until they are forgotten.
 class AICF_API Generator {
  public:
@@ -188,26 +194,28 @@ class AICF_API Generator {
   /// Cost: the run, and host work that is linear in the requests that are not finished.
   virtual Result<StepReport> Step() = 0;
 
-  /// Steps until the request has ended, gives its result and forgets it. Where another thread
-  /// steps, the two take turns. Errors: kInvalidArgument for a number that names no request; those
-  /// of Step.
+  /// Steps until the request has ended and its last call of on_progress has returned, gives its
+  /// result and forgets it. Where another thread steps, the two take turns. For a request that has
+  /// ended it makes no run, but may itself call what the next Step would have called. Errors:
+  /// kInvalidArgument for a number that names no request; those of Step.
   virtual Result<GenerateResult> Wait(uint64_t id) = 0;
 
   /// Returns what is new since the last Poll; makes no run. A request that has ended is forgotten
-  /// by the Poll that says so. Errors: kInvalidArgument for a number that names no request.
+  /// by the Poll that says so, which is one after its last call of on_progress: until then `finish`
+  /// is kNone. Errors: kInvalidArgument for a number that names no request.
   virtual Result<GeneratePart> Poll(uint64_t id) = 0;
 
   /// Ends a request with the tokens that it has; a request that has ended already stays as it is.
-  /// Takes effect at once or, where a run is going on, after that run; the next Step calls
-  /// on_progress. Errors: as Poll.
+  /// Takes effect at once or, where a run is going on, after that run. That step or the next one
+  /// calls on_progress. Errors: as Poll.
   virtual Status Cancel(uint64_t id) = 0;
 
-  /// Cancels the request if it has not ended, and drops its result; on_progress is not called any
-  /// more once the run that it is part of is over. For requests that nobody waits for or polls.
-  /// Errors: as Poll.
+  /// Cancels the request if it has not ended, and drops its result. on_progress is not called any
+  /// more; where another thread is inside a call of it, this returns after that call, so hold no
+  /// lock that on_progress takes. For requests that nobody waits for or polls. Errors: as Poll.
   virtual Status Forget(uint64_t id) = 0;
 
-  /// Requests that have not ended.
+  /// Requests that have not ended, and those of whose end the next Step tells on_progress.
   virtual size_t unfinished() const = 0;
   virtual int64_t free_pages() const = 0;
   virtual MemoryReport memory() const = 0;

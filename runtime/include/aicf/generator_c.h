@@ -41,7 +41,10 @@ AICF_C_API void aicf_generator_options_init(aicf_generator_options* options);
 AICF_C_API aicf_code aicf_generator_create(aicf_program program,
                                            const aicf_generator_options* options,
                                            aicf_generator* generator);
-/* Ends all requests of the generator, too. Waits for calls under way in other threads. */
+/* Cancels all requests of the generator first, so that aicf_generator_wait in another thread
+ * returns after the run that goes on, with what it has and AICF_FINISH_CANCELLED. Waits for all
+ * calls under way in other threads; the handle names nothing after that, and meanwhile takes no
+ * requests. */
 AICF_C_API aicf_code aicf_generator_destroy(aicf_generator generator);
 
 /* Text to ids. *count receives the number of ids, even where `capacity` is smaller: then `ids` is
