@@ -14,7 +14,7 @@ import numpy as np
 from aicf import _native
 from aicf.arrays import as_array, bits
 from aicf.dtypes import dtype_name
-from aicf.errors import InvalidArgument
+from aicf.errors import FileError, InvalidArgument, errno_of, file_error
 from aicf.program import Program
 
 __all__ = ["compile", "load"]
@@ -32,12 +32,20 @@ def load(
         (``Path("key.pub.pem").read_text()``): an artifact that none of them has signed is refused. What
         loading one from elsewhere means is in docs/security.md.
 
-    Raises FileError, BadArtifact (also for a signature that is missing or another's), InvalidArgument (a text
-    without a key), Unsupported (a newer format), ResourceError.
+    Raises FileError (with `filename`, and with `errno` where the operating system gave a reason), BadArtifact
+    (also for a signature that is missing or another's), InvalidArgument (a text without a key), Unsupported (a
+    newer format), ResourceError.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         return Program(_native.NativeProgram.from_bytes(bytes(source), require_signature))
-    return Program(_native.NativeProgram.load(os.fspath(source), require_signature))
+    return Program(_load_file(os.fspath(source), require_signature))
+
+
+def _load_file(path: str, require_signature: str | None) -> _native.NativeProgram:
+    try:
+        return _native.NativeProgram.load(path, require_signature)
+    except FileError as error:
+        raise file_error(str(error), path, errno_of(str(error))) from None
 
 
 def compile(

@@ -6,6 +6,9 @@ message names the object, what was expected and what was found.
 
 from __future__ import annotations
 
+import errno
+import os
+
 __all__ = [
     "AicfError",
     "BadArtifact",
@@ -70,9 +73,14 @@ class ResourceError(AicfError, MemoryError):
 
 
 class FileError(AicfError, OSError):
-    """The operating system refused a file operation."""
+    """The operating system refused a file operation. Its `errno` and `filename` are None where they are not
+    known."""
 
     code = "io"
+
+    def __str__(self) -> str:
+        # With a file name OSError would print its own sentence in place of the library's.
+        return str(self.args[0]) if len(self.args) == 1 else super().__str__()
 
 
 class InternalError(AicfError):
@@ -100,3 +108,20 @@ _BY_CODE = {
 def of_code(code: str) -> type[AicfError]:
     """The class for a code's name; :class:`InternalError` for one that is not known."""
     return _BY_CODE.get(code, InternalError)
+
+
+def file_error(sentence: str, path: str, number: int | None) -> FileError:
+    """The error of an operation on the file that the caller names `path`; `number` is its errno."""
+    error = FileError(sentence)
+    error.filename = path
+    error.errno = number
+    return error
+
+
+def errno_of(sentence: str) -> int | None:
+    """The errno of an error of the library, whose Status has only the sentence: it ends with the operating
+    system's own words for the cause. None if it does not."""
+    for number in errno.errorcode:
+        if sentence.endswith(f": {os.strerror(number)}"):
+            return number
+    return None

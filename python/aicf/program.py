@@ -14,6 +14,7 @@ from aicf import _native
 from aicf.arrays import host_tensor
 from aicf.dtypes import numpy_dtype
 from aicf.errors import InvalidArgument
+from aicf.files import write_whole
 from aicf.session import Session
 
 __all__ = ["Program", "Verification"]
@@ -107,7 +108,8 @@ class Program:
         return self._native.data()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the artifact to a file, whole or not at all. Raises OSError."""
+        """Writes the artifact to a file, whole or not at all. Raises FileError, with `errno` and
+        `filename`."""
         write_whole(os.fspath(path), self.data)
 
     def signed(self, private_key: str) -> Program:
@@ -136,7 +138,7 @@ class Program:
         self, path: str | os.PathLike[str] | None = None, *, title: str = "program"
     ) -> str:
         """The report: one HTML page with everything in it, nothing fetched from outside. Returns the page,
-        and writes it to `path` where that is given."""
+        and writes it to `path` where that is given. Raises FileError."""
         page = self._native.report(title)
         if path is not None:
             write_whole(os.fspath(path), page.encode())
@@ -228,18 +230,3 @@ class Program:
             else:
                 values[info.name] = np.zeros(info.shape, dtype)
         return values
-
-
-def write_whole(path: str, data: bytes) -> None:
-    """Replaces a file by a new one, so that a reader sees the old or the new one, never a part."""
-    temporary = f"{path}.{os.getpid()}.tmp"
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        raise

@@ -10,6 +10,7 @@ import numpy as np
 from aicf import _native
 from aicf.arrays import is_foreign
 from aicf.errors import InvalidArgument
+from aicf.exclusive import exclusive
 from aicf.tensors import SessionTensors
 
 __all__ = ["Session"]
@@ -20,13 +21,15 @@ class Session(SessionTensors):
 
     Made by :meth:`aicf.Program.session`. Different sessions run at once in different threads, since the
     interpreter's lock is released while they do. Two threads inside one session at once: the later call
-    raises :class:`aicf.InvalidArgument` ("busy").
+    raises :class:`aicf.InvalidArgument` ("busy") and changes nothing. What a thread does by several calls,
+    such as set_input, enqueue and get_output, others may come in between of: `run` is one call.
 
     States (a cache, a recurrent value) are the session's own and live across runs and entry points; a run
     never moves them. See :attr:`states`, :meth:`reset_states`, :meth:`export_state`, :meth:`fork`.
     """
 
     def __init__(self, native: _native.NativeSession, asynchronous: bool, stream: int = 0) -> None:
+        super().__init__()
         self._native = native
         self._asynchronous = asynchronous
         self._stream = stream
@@ -57,6 +60,7 @@ class Session(SessionTensors):
         (pinned host memory), total_device_bytes."""
         return self._native.memory
 
+    @exclusive
     def fork(self) -> Session:
         """A new session of the same program with the same options and a copy of the states and of their
         seeds. Inputs and metas are zero, nothing is bound, the first entry point is selected. On a GPU the
@@ -65,6 +69,7 @@ class Session(SessionTensors):
 
     # Running.
 
+    @exclusive
     def run(
         self,
         *inputs: Any,
@@ -92,6 +97,7 @@ class Session(SessionTensors):
             self._native.wait()
         return self.outputs_now(out)
 
+    @exclusive
     def enqueue(self) -> None:
         """Runs once with the inputs as they are. With sync="event" or "none" it returns before the end of
         the run; :meth:`wait` waits for it."""
@@ -99,13 +105,15 @@ class Session(SessionTensors):
 
     def wait(self) -> None:
         """Waits for the last run."""
-        self._native.wait()
+        self._await_run()
 
+    @exclusive
     def get_output(self, name: str, out: np.ndarray[Any, Any] | None = None) -> np.ndarray[Any, Any]:
         """Copies one output of the last run out, into `out` or a new array."""
         info = self._info(self.outputs, name, "output")
         return self._take("output", info, self.output_shape(name), out)
 
+    @exclusive
     def outputs_now(
         self, out: Mapping[str, np.ndarray[Any, Any]] | None = None
     ) -> dict[str, np.ndarray[Any, Any]]:
@@ -122,29 +130,35 @@ class Session(SessionTensors):
 
     # Shapes and entry points.
 
+    @exclusive
     def select(self, shapes: Mapping[str, Sequence[int]]) -> None:
         """Selects the entry point that serves these input shapes. Inputs are zero again afterwards, unless
         it was selected already. Raises InvalidArgument listing the shapes that exist."""
         self._native.select_shapes([(name, list(shape)) for name, shape in shapes.items()])
 
+    @exclusive
     def select_entry(self, name: str) -> None:
         """Selects an entry point by name, with its whole shapes."""
         self._native.select_entry(name)
 
+    @exclusive
     def input_shape(self, name: str) -> tuple[int, ...]:
         """The shape that an input takes now."""
         return tuple(self._native.input_shape(name))
 
+    @exclusive
     def output_shape(self, name: str) -> tuple[int, ...]:
         """The shape that the last run gave an output."""
         return tuple(self._native.output_shape(name))
 
     # Measuring.
 
+    @exclusive
     def time_replays(self, iterations: int) -> list[float]:
         """Microseconds of each of so many runs back to back: device time on a GPU, else wall time."""
         return self._native.time_replays(iterations)
 
+    @exclusive
     def profile(self, iterations: int) -> list[tuple[int, float]]:
         """(step, median microseconds) of every step of the entry point."""
         return self._native.profile(iterations)

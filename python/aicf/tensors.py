@@ -11,12 +11,13 @@ from aicf import _native
 from aicf.arrays import host_tensor, is_foreign
 from aicf.dtypes import numpy_dtype
 from aicf.errors import InvalidArgument
+from aicf.exclusive import Exclusive, exclusive
 from aicf.memory import SharedTensor, memory_of
 
 _DEFAULT_STREAM = 1  # DLPack's number for CUDA's legacy default stream
 
 
-class SessionTensors:
+class SessionTensors(Exclusive):
     """What :class:`aicf.Session` does with single tensors."""
 
     _native: _native.NativeSession
@@ -47,31 +48,37 @@ class SessionTensors:
 
     # Copies in and out.
 
+    @exclusive
     def set_input(self, name: str, value: Any) -> None:
         """Copies one input in: a host tensor of its dtype, and of the shape that :meth:`input_shape` says.
         Raises InvalidArgument naming expected and found; nothing is changed then."""
         self._give("input", name, value, self.inputs)
 
+    @exclusive
     def set_meta(self, name: str, value: Any) -> None:
         """Writes a meta of the selected entry point: a host tensor of exactly its dtype and shape. The next
         run hands all metas over in one copy. They are zero until set, also after another entry point was
         selected. Raises InvalidArgument naming expected and found; nothing is changed then."""
         self._give("meta", name, value, self.metas)
 
+    @exclusive
     def reset_states(self) -> None:
         """Gives every state its seed: zeros, or what :meth:`seed_state` said."""
         self._native.reset_states()
 
+    @exclusive
     def seed_state(self, name: str, value: Any) -> None:
         """What :meth:`reset_states` gives this state from now on: a host tensor of exactly its dtype and
         shape. The state itself keeps its value until then. Raises InvalidArgument."""
         self._give("seed", name, value, self.states)
 
+    @exclusive
     def import_state(self, name: str, value: Any) -> None:
         """Copies a host tensor of exactly the state's dtype and shape into the state. Raises InvalidArgument,
         also while a run is under way; nothing is changed then."""
         self._give("state", name, value, self.states)
 
+    @exclusive
     def export_state(
         self, name: str, out: np.ndarray[Any, Any] | None = None
     ) -> np.ndarray[Any, Any]:
@@ -83,6 +90,7 @@ class SessionTensors:
 
     # Memory without copies.
 
+    @exclusive
     def input(self, name: str) -> SharedTensor:
         """The memory of an input as a DLPack tensor, without a copy: on a GPU device memory, for example
         ``torch.from_dlpack(session.input("x")).copy_(batch)``.
@@ -93,14 +101,17 @@ class SessionTensors:
         """
         return self._shared("input", name, self.inputs)
 
+    @exclusive
     def output(self, name: str) -> SharedTensor:
         """The memory of an output; see :meth:`input`. The next run overwrites it."""
         return self._shared("output", name, self.outputs)
 
+    @exclusive
     def state(self, name: str) -> SharedTensor:
         """The memory of a state, for all entry points; see :meth:`input`. Runs change it."""
         return self._shared("state", name, self.states)
 
+    @exclusive
     def bind(
         self,
         *,
@@ -146,7 +157,11 @@ class SessionTensors:
     def _finish_for(self, stream: int | None) -> None:
         """Waits for a run under way, unless what comes next is in the runs' own stream."""
         if self._asynchronous and not (self._stream and stream == self._stream):
-            self._native.wait()
+            self._await_run()
+
+    @exclusive
+    def _await_run(self) -> None:
+        self._native.wait()
 
     def _give(
         self, what: str, name: str, value: Any, infos: list[_native.TensorInfo]

@@ -2,6 +2,7 @@
 
 import pathlib
 import sys
+import threading
 
 import aicf
 import numpy as np
@@ -56,3 +57,12 @@ def x():
 
 def linear_expected(x):
     return np.maximum(x @ weights(), 0)
+
+
+def in_threads(works):
+    """Calls each of `works` in a thread of its own and waits for all."""
+    threads = [threading.Thread(target=work) for work in works]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()

@@ -1,9 +1,14 @@
+import errno
+import fcntl
 import json
+import os
+import re
+import threading
 
 import aicf
 import numpy as np
 import pytest
-from conftest import linear_expected, make_model, weights
+from conftest import in_threads, linear_expected, make_model, weights
 from onnx import TensorProto, helper
 
 
@@ -155,12 +160,70 @@ def test_saving_and_loading(linear, tmp_path, x):
         assert program.decisions == linear.decisions
         assert program.data == linear.data
     assert list(tmp_path.iterdir()) == [file]
-    with pytest.raises(aicf.FileError):
-        aicf.load(tmp_path / "absent.aicf")
     damaged = bytearray(linear.data)
     damaged[len(damaged) // 2] ^= 1
     with pytest.raises(aicf.BadArtifact):
         aicf.load(bytes(damaged))
+
+
+def test_errors_of_files_name_the_callers_path(linear, tmp_path):
+    for number, path, work in [
+        (errno.ENOENT, tmp_path / "absent" / "x.aicf", linear.save),
+        (errno.ENOENT, tmp_path / "absent" / "x.html", linear.report),
+        (errno.ENOENT, tmp_path / "absent.aicf", aicf.load),
+        (errno.EISDIR, tmp_path, linear.save),
+        (None, tmp_path, aicf.load),  # a refusal of the library's own
+    ]:
+        with pytest.raises(aicf.FileError) as refusal:
+            work(path)
+        assert isinstance(refusal.value, OSError) and refusal.value.code == "io"
+        assert (refusal.value.errno, refusal.value.filename) == (number, str(path))
+        sentence = str(refusal.value)
+        assert f'"{path}"' in sentence and ".tmp" not in sentence and ".aicf-tmp" not in sentence
+        if number is not None:
+            assert sentence.endswith(f": {os.strerror(number)}")
+    assert not list(tmp_path.iterdir()) and not list(tmp_path.parent.glob(".*.aicf-tmp"))
+
+
+def test_threads_save_to_one_path(linear, tmp_path, monkeypatch):
+    """Both are in the middle of writing at once; each has a temporary of its own, named and locked so that the
+    tools keep it, and would remove it if this process were killed."""
+    file = tmp_path / "linear.aicf"
+    both = threading.Barrier(2, timeout=60)
+    found, errors = [], []
+
+    def look(descriptor):
+        both.wait()
+        for temporary in tmp_path.iterdir():
+            with temporary.open("rb") as other:
+                try:
+                    fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    found.append((temporary.name, temporary.read_bytes() == linear.data))
+        both.wait()
+
+    def save():
+        try:
+            linear.save(file)
+        except Exception as error:
+            errors.append(error)
+
+    monkeypatch.setattr(os, "fsync", look)
+    in_threads([save, save])
+    assert not errors
+    names = {name for name, whole in found if whole}
+    assert len(names) == 2 and len(found) == 4
+    assert all(re.fullmatch(r"\.linear\.aicf\.\d+-\d+\.aicf-tmp", name) for name in names)
+    assert list(tmp_path.iterdir()) == [file] and file.read_bytes() == linear.data
+
+
+def test_saved_files_have_the_usual_mode_and_any_name(linear, tmp_path):
+    usual = tmp_path / "usual"
+    usual.touch()
+    for name in ("x.aicf", "a" + "ä" * 127):  # the longest name that there is, cut inside a character
+        linear.save(tmp_path / name)
+        assert (tmp_path / name).stat().st_mode == usual.stat().st_mode
+        assert (tmp_path / name).read_bytes() == linear.data
 
 
 def test_a_file_that_changed_is_found_out(linear, tmp_path):

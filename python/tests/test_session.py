@@ -1,9 +1,11 @@
+import functools
+import sys
 import threading
 
 import aicf
 import numpy as np
 import pytest
-from conftest import linear_expected, make_model, weights
+from conftest import in_threads, linear_expected, make_model, weights
 from onnx import TensorProto, helper
 
 
@@ -182,12 +184,119 @@ def test_sessions_run_in_parallel_threads(linear):
             if not np.array_equal(session.run(x)["y"], expected):
                 wrong.append(seed)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads([functools.partial(work, i) for i in range(4)])
     assert not wrong
+
+
+class Paused:
+    """A value that a run waits for while it takes its inputs: between two calls of the library."""
+
+    def __init__(self, values):
+        self.values = values
+        self.asked, self.go = threading.Event(), threading.Event()
+
+    def __array__(self, dtype=None, copy=None):
+        self.asked.set()
+        assert self.go.wait(60)
+        return np.asarray(self.values, dtype)
+
+
+@pytest.fixture(scope="module")
+def total():
+    """total += x; y = total + z"""
+    model = make_model(
+        [helper.make_node("Add", ["total", "x"], ["next"]), helper.make_node("Add", ["next", "z"], ["y"])],
+        [(name, TensorProto.FLOAT, [2]) for name in ("total", "x", "z")],
+        [(name, TensorProto.FLOAT, [2]) for name in ("next", "y")],
+    )
+    return aicf.compile(model, states={"total": "next"}, metas=["z"])
+
+
+def test_all_of_a_run_is_one_call(total):
+    """While a run is anywhere inside, all calls of other threads are refused, and none has an effect."""
+    session = total.session(threads=1)
+    x, other = np.ones(2, np.float32), np.full(2, 9, np.float32)
+    calls = {
+        "run": lambda: session.run(other, z=other),
+        "enqueue": session.enqueue,
+        "wait": session.wait,
+        "fork": session.fork,
+        "set_input": lambda: session.set_input("x", other),
+        "set_meta": lambda: session.set_meta("z", other),
+        "get_output": lambda: session.get_output("y"),
+        "outputs_now": session.outputs_now,
+        "select": lambda: session.select({"x": (2,)}),
+        "select_entry": lambda: session.select_entry("main"),
+        "input_shape": lambda: session.input_shape("x"),
+        "output_shape": lambda: session.output_shape("y"),
+        "time_replays": lambda: session.time_replays(1),
+        "profile": lambda: session.profile(1),
+        "reset_states": session.reset_states,
+        "seed_state": lambda: session.seed_state("total", other),
+        "import_state": lambda: session.import_state("total", other),
+        "export_state": lambda: session.export_state("total"),
+        "input": lambda: session.input("x"),
+        "output": lambda: session.output("y"),
+        "state": lambda: session.state("total"),
+        "bind": lambda: session.bind(inputs={"x": aicf.aligned_array((2,), "f32")}),
+    }
+    public = {n for n in dir(type(session)) if not n.startswith("_") and callable(getattr(type(session), n))}
+    assert set(calls) == public, "every method is tried"
+    pause, results = Paused([10, 10]), []
+    thread = threading.Thread(target=lambda: results.append(session.run(x, z=pause)["y"]))
+    thread.start()
+    assert pause.asked.wait(60)
+    try:
+        for call in calls.values():
+            with pytest.raises(aicf.InvalidArgument, match="the session is busy: another thread is inside it"):
+                call()
+    finally:
+        pause.go.set()
+        thread.join()
+    np.testing.assert_array_equal(results, [[11, 11]])
+    np.testing.assert_array_equal(session.run()["y"], [12, 12])
+    session.reset_states()
+    np.testing.assert_array_equal(session.export_state("total"), [0, 0])
+
+
+def test_a_refused_input_leaves_the_session_free(session, x):
+    with pytest.raises(aicf.InvalidArgument):
+        session.run(x.reshape(3, 2))
+    found = []
+    in_threads([lambda: found.append(session.run(x)["y"])])
+    np.testing.assert_allclose(found, [linear_expected(x)], rtol=1e-6)
+
+
+def test_a_run_may_read_the_sessions_own_tensors(linear, x):
+    """A thread is not in its own way, even where the protocol waits for a run."""
+    session = linear.session(threads=1, sync="event")
+    session.run(x)
+    np.testing.assert_allclose(session.run(session.input("x"))["y"], linear_expected(x), rtol=1e-6)
+
+
+def test_threads_in_one_session_get_their_own_results_or_none(session):
+    wrong, done = [], []
+
+    def work(value):
+        x = np.full((2, 3), value, np.float32)
+        expected = linear_expected(x)
+        for _ in range(1000):
+            try:
+                found = session.run(x)["y"]
+            except aicf.InvalidArgument as error:
+                assert "busy" in str(error)
+                continue
+            done.append(value)
+            if not np.allclose(found, expected, rtol=1e-5):
+                wrong.append(value)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        in_threads([functools.partial(work, v) for v in (1, 2, 3)])
+    finally:
+        sys.setswitchinterval(before)
+    assert done and not wrong
 
 
 def long_model():
