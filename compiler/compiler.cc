@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/edit/named_nodes.h"
 #include "compiler/emit/merge_plans.h"
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/lower/lower.h"
@@ -100,15 +101,24 @@ Status ResolveEdits(Source& source, CompileOptions& options) {
   std::vector<std::vector<std::string>> sources;
   for (const schema::Step& s : natural.contents.program.steps) sources.push_back(s.sources);
   AICF_RETURN_IF_ERROR(options.policy.NameSteps(sources));
+  Wishes edits;
   if (options.decisions) {
-    AICF_ASSIGN_OR_RETURN(const Wishes edits, FindEdits(natural.decisions, *options.decisions));
-    for (const Wish& w : edits.all()) options.wishes.Add(w);
+    AICF_ASSIGN_OR_RETURN(edits, FindEdits(natural.decisions, *options.decisions));
   }
   for (const std::string& text : options.sets) {
     AICF_ASSIGN_OR_RETURN(Wish wish, ParseSet(text, natural.decisions));
-    options.wishes.Add(std::move(wish));
+    AICF_RETURN_IF_ERROR(edits.AddUnlessContrary(std::move(wish)));
   }
+  // These replace what an artifact that is compiled once more was edited with.
+  for (const Wish& w : edits.all()) options.wishes.Add(w);
   return OkStatus();
+}
+
+Status CheckNames(const Source& source, const CompileOptions& options) {
+  std::vector<const ir::Lowered*> programs;
+  for (const SourceEntry& entry : source.entries) programs.push_back(&entry.lowered);
+  AICF_RETURN_IF_ERROR(CheckUnfusedNodes(options.no_fusion, programs));
+  return CheckPolicyNodes(options.policy, options.policy_strict, programs);
 }
 
 // A pass runs once for every entry point.
@@ -151,6 +161,7 @@ Status CheckWishes(const CompileOptions& options, const Planned& planned, bool n
 }
 
 Result<CompileResult> CompileSource(Source source, CompileOptions options, PassRunner& runner) {
+  AICF_RETURN_IF_ERROR(CheckNames(source, options));
   AICF_RETURN_IF_ERROR(CalibrateSource(source, options));
   AICF_RETURN_IF_ERROR(ResolveEdits(source, options));
   CompileResult result;

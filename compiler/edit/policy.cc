@@ -168,6 +168,14 @@ Status Policy::NameSteps(const std::vector<std::vector<std::string>>& sources_of
   return OkStatus();
 }
 
+std::vector<std::string> Policy::NodePatterns() const {
+  std::vector<std::string> patterns;
+  for (const PolicyClause& c : clauses_) {
+    if (c.subject == Subject::kNode) patterns.push_back(c.name);
+  }
+  return patterns;
+}
+
 std::string_view Policy::KernelFor(abi::Family family,
                                    const std::vector<std::string>& sources) const {
   const PolicyClause* c = Find(clauses_, family, sources, NamesKernel);

@@ -59,6 +59,8 @@ class Policy {
   std::optional<bool> ProgrammaticFor(abi::Family family,
                                       const std::vector<std::string>& sources) const;
 
+  /// The patterns of all clauses about nodes.
+  std::vector<std::string> NodePatterns() const;
   /// Every clause as text that ParseClause takes.
   std::vector<std::string> Clauses() const;
 

@@ -6,16 +6,31 @@
 
 namespace aicf {
 
-void Wishes::Add(Wish wish) {
+Wish* Wishes::SameDecision(const Wish& wish) {
   for (Wish& known : wishes_) {
-    if (known.occurrence != wish.occurrence ||
-        IdentityOf(known.decision) != IdentityOf(wish.decision)) {
-      continue;
+    if (known.occurrence == wish.occurrence &&
+        IdentityOf(known.decision) == IdentityOf(wish.decision)) {
+      return &known;
     }
-    known = std::move(wish);
-    return;
   }
-  wishes_.push_back(std::move(wish));
+  return nullptr;
+}
+
+void Wishes::Add(Wish wish) {
+  if (Wish* known = SameDecision(wish)) {
+    *known = std::move(wish);
+  } else {
+    wishes_.push_back(std::move(wish));
+  }
+}
+
+Status Wishes::AddUnlessContrary(Wish wish) {
+  const Wish* known = SameDecision(wish);
+  if (known != nullptr && known->decision.choice != wish.decision.choice) {
+    return Error(Code::kInvalidArgument, wish.origin, " contradicts ", known->origin);
+  }
+  Add(std::move(wish));
+  return OkStatus();
 }
 
 const Wish* Wishes::Find(const std::string& identity, int occurrence) const {

@@ -26,6 +26,9 @@ class Wishes {
  public:
   /// A later wish about the same decision replaces the earlier one.
   void Add(Wish wish);
+  /// Errors: kInvalidArgument where an earlier wish about the same decision asks for another
+  /// choice.
+  Status AddUnlessContrary(Wish wish);
   bool empty() const { return wishes_.empty(); }
   const std::vector<Wish>& all() const { return wishes_; }
 
@@ -41,6 +44,8 @@ class Wishes {
                        const std::vector<std::string>& consumer) const;
 
  private:
+  Wish* SameDecision(const Wish& wish);
+
   std::vector<Wish> wishes_;
 };
 

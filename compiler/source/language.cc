@@ -110,10 +110,11 @@ Result<LanguageOptions> Completed(LanguageOptions o, const Model& model, bool on
   const int64_t stretches = (o.context + o.page - 1) / o.page;
   if (o.cache == 0) o.cache = 2 * stretches * o.page;
   // Whole pages, and room for one request of the longest context.
+  const int64_t asked = o.cache;
   o.cache = (o.cache + o.page - 1) / o.page * o.page;
   if (o.cache < stretches * o.page) {
-    return Error(Code::kInvalidArgument, "--cache=", o.cache, " holds no request of ", o.context,
-                 " positions");
+    return Error(Code::kInvalidArgument, "--cache=", asked, " holds no request of ", o.context,
+                 " positions, which takes ", stretches * o.page);
   }
   return o;
 }
@@ -174,6 +175,20 @@ Status CheckNothingElse(const CompileOptions& o) {
                 "--shapes, --bind and --state=auto are for other models");
 }
 
+// An artifact's options, with which it is rebuilt, have the entry points and metas that follow from
+// the model. Others were asked for.
+Status CheckSame(const CompileOptions& given, const CompileOptions& made) {
+  const auto refuse = [](std::string_view flag) {
+    return Error(Code::kInvalidArgument, flag, " is for other models: a language model's entry ",
+                 "points and metas follow from --context, --prefill and --decode");
+  };
+  const auto name = [](const Bucket& bucket) -> const std::string& { return bucket.name; };
+  const bool same = std::ranges::equal(given.buckets, made.buckets, {}, name, name);
+  if (!given.buckets.empty() && !same) return refuse("--bucket");
+  if (!given.metas.empty() && given.metas != made.metas) return refuse("--meta");
+  return given.nan_branches ? refuse("--impossible-branches") : OkStatus();
+}
+
 // "134.5 M": what users call the size of a model.
 std::string ParametersText(const Model& model) {
   double count = 0;
@@ -225,6 +240,7 @@ Result<ImportedModel> ImportLanguage(const std::string& path, const CompileOptio
         std::ranges::any_of(o.states, [&](const StatePair& pair) { return pair.past == name; });
     if (!state) o.metas.push_back(name);
   }
+  AICF_RETURN_IF_ERROR(CheckSame(given, o));
   out.graph.metadata.emplace_back("parameters", ParametersText(model));
   out.language = Described(model, o.language);
   return out;
@@ -245,6 +261,11 @@ Result<ImportedModel> ImportModel(const std::string& path, const CompileOptions&
   if (is_language) {
     auto imported = ImportLanguage(path, options);
     return imported.ok() ? std::move(imported) : imported.status().WithContext(path);
+  }
+  if (options.language != LanguageOptions()) {
+    return Status(Code::kInvalidArgument,
+                  "--context, --cache, --cache-precision, --page, --prefill, --decode and --logits "
+                  "are for language models");
   }
   ImportedModel out;
   out.options = options;

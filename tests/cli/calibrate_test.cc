@@ -107,6 +107,19 @@ TEST_F(Calibrate, TheArtifactRemembersWhatSamplesSaid) {
   EXPECT_EQ(GetFile(dir_ / "b.aicf"), GetFile(artifact));
 }
 
+TEST_F(Calibrate, TheSummarySaysWhatSamplesSaidInShort) {
+  const ToolResult r =
+      RunTool("aicf-inspect", {Quantised("a.aicf", {"--max-error=0.05"}), "--summary"});
+  ExpectSuccess(r);
+  for (const char* part : {"\n  calibration       minmax, hash ", ": 4 samples, error 0.",
+                           " of 0.05000 allowed, 0 of 1 products stay f32\n"}) {
+    EXPECT_EQ(CountOf(r.out, part), 1u) << part << " in " << r.out;
+  }
+  std::string line;
+  std::istringstream in(r.out);
+  while (std::getline(in, line)) EXPECT_LT(line.size(), 300u) << line;
+}
+
 TEST_F(Calibrate, FromGoesBackToFloats) {
   const std::string artifact = Quantised("a.aicf");
   ExpectSuccess(Compile({"--from", artifact, "-o", dir_ / "wide.aicf", "--precision=fp32"}));

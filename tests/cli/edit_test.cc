@@ -78,6 +78,19 @@ TEST_F(Editing, SetNamesStepsAndNodes) {
   EXPECT_EQ(GetFile(dir_ / "back.aicf"), GetFile(artifact_));
 }
 
+TEST_F(Editing, TwoEditsOfOneDecisionAreAnErrorUnlessTheyAgree) {
+  const std::string once = "--set=step.0.kernel=ref";
+  ExpectSuccess(Compile({"--from", artifact_, "-o", dir_ / "agree.aicf", once, once}));
+  // The artifact's own edit is not one of this command: it is replaced.
+  const std::string line = Kernel(artifact_, "0");
+  const std::string mine = "--set=step.0.kernel=" + line.substr(line.rfind(' ') + 1);
+  ExpectSuccess(Compile({"--from", dir_ / "agree.aicf", "-o", dir_ / "mine.aicf", mine}));
+  EXPECT_EQ(Kernel(dir_ / "mine.aicf", "0"), Kernel(artifact_, "0"));
+  ExpectFailure("aicf-compile",
+                Compile({"--from", dir_ / "agree.aicf", "-o", dir_ / "never.aicf", once, mine}), 2,
+                "contradicts");
+}
+
 TEST_F(Editing, WhatCannotBeHonouredSaysWhyAndWritesNothing) {
   const std::string out = dir_ / "no.aicf";
   ExpectFailure("aicf-compile", Compile({"--from", artifact_, "-o", out, "--set=step.0.math=fp16"}),
@@ -142,14 +155,28 @@ TEST_F(Editing, RebuildGivesTheSameBytesOrSaysWhatDiffers) {
   ExpectFailure("aicf-compile", Compile({"--rebuild", artifact_, dir_ / "other.onnx"}), 2, "model");
 }
 
+TEST_F(Editing, APatternThatMatchesNoNodeIsSaid) {
+  const std::string clause = "--policy=node:no_such*=ref";
+  const ToolResult said = Compile({dir_ / "tiny.onnx", "-o", dir_ / "said.aicf", clause});
+  EXPECT_EQ(said.exit_code, 0);
+  EXPECT_NE(said.err.find("warning: policy: no step comes from a source node \"no_such*\""),
+            std::string::npos)
+      << said.err;
+  ExpectFailure("aicf-compile",
+                Compile({dir_ / "tiny.onnx", "-o", dir_ / "never.aicf", clause, "--policy-strict"}),
+                4, "no_such*");
+}
+
 TEST_F(Editing, PolicyByNodeAndByStep) {
   const ToolResult r = Compile({dir_ / "tiny.onnx", "-o", dir_ / "p.aicf", "--policy=step.0=ref"});
   ExpectSuccess(r);
   EXPECT_NE(Kernel(dir_ / "p.aicf", "0"), Kernel(artifact_, "0"));
   PutFile(dir_ / "policy.txt",
           "# everything by the oracle\nnode:no#node=fp32\nnode:*=ref  # all\n");
-  ExpectSuccess(
-      Compile({dir_ / "tiny.onnx", "-o", dir_ / "n.aicf", "--policy", dir_ / "policy.txt"}));
+  const ToolResult by_node =
+      Compile({dir_ / "tiny.onnx", "-o", dir_ / "n.aicf", "--policy", dir_ / "policy.txt"});
+  EXPECT_EQ(by_node.exit_code, 0);
+  EXPECT_NE(by_node.err.find("\"no#node\""), std::string::npos) << by_node.err;
   const auto inspected =
       nlohmann::json::parse(RunTool("aicf-inspect", {dir_ / "n.aicf", "--json"}).out);
   ASSERT_FALSE(inspected["steps"].empty());

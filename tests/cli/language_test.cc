@@ -1,6 +1,8 @@
 /// The tools' views of a language model: they answer the same questions as for any other artifact,
 /// but with many entry points, states and layers.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -181,6 +183,42 @@ TEST_F(LanguageViews, RetargetsWithoutTheModel) {
     EXPECT_EQ(run.exit_code, 0) << run.err;
     EXPECT_EQ(CountOf(run.err, " 0,0,0,0,0,0,0,0,0,0,0,0\n"), 1u) << run.err;
   }
+}
+
+/// The artifact has 4 slots and a cache of 8 pages of 8 positions.
+TEST_F(LanguageViews, TextsThatAreTimedTogetherHaveToFitTogether) {
+  const std::string artifact = Artifact();
+  const auto bench = [&](const Flags& flags) {
+    Flags all = {artifact, "--threads=1", "--bench-llm", "-p", "0", "-r", "1"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    return RunTool("aicf-run", all);
+  };
+  ExpectSuccess(bench({"-n", "2", "-d", "8", "--batch=1,4"}));
+  ExpectSuccess(bench({"-n", "2", "--batch=5"}));
+  ExpectFailure("aicf-run", bench({"-n", "2", "-d", "8", "--batch=5"}), 2,
+                "5 requests of 10 tokens do not fit into the cache together: it takes a slot for "
+                "each, of which the artifact has 4 (aicf-compile --decode)");
+  const std::string cache = "the cache has 8 pages of 8 tokens (--cache)";
+  // There is room for two of the prompts.
+  ExpectFailure("aicf-run", bench({"-n", "2", "-d", "24", "--batch=4"}), 2, cache);
+  // There is room for all prompts, but not for all texts behind them.
+  ExpectFailure("aicf-run", bench({"-n", "18", "-d", "8", "--batch=4"}), 2, cache);
+}
+
+/// Weights of zeros draw tokens without end; without a tokenizer their ids are printed.
+TEST_F(LanguageViews, ATextThatNobodyReadsEnds) {
+  const std::string artifact = Artifact();
+  ToolOptions options;
+  options.stdout_reader_leaves = true;
+  ExpectSuccess(RunTool("aicf-run", {artifact, "--tokens=1,2,3", "-n", "12"}, options));
+}
+
+TEST_F(LanguageViews, ATextOnAFullDiskIsIo) {
+  if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
+  const std::string command = std::string(AICF_BINARY_DIR) + "/bin/aicf-run " + Artifact() +
+                              " --tokens=1,2,3 -n 12 >/dev/full 2>" + (dir_ / "err");
+  EXPECT_EQ(WEXITSTATUS(system(command.c_str())), 8);
+  EXPECT_EQ(GetFile(dir_ / "err"), "aicf-run: io: standard output: No space left on device\n");
 }
 
 TEST_F(LanguageViews, RebuildsTheSameBytes) {

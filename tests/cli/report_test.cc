@@ -115,6 +115,13 @@ TEST(Report, TakesTheProfileOfThisArtifactOnly) {
   refused(other.dump(), "it has a step 99");
   other["traceEvents"][2]["args"]["step"] = "x";
   refused(other.dump(), "another artifact");
+  for (const char* size : {"bytes", "flop"}) {
+    other = exported;
+    other["traceEvents"][2]["args"][size] = other["traceEvents"][2]["args"][size].get<double>() + 1;
+    refused(other.dump(), "another artifact");
+    other["traceEvents"][2]["args"].erase(size);
+    refused(other.dump(), "another artifact");
+  }
   other = exported;
   other["traceEvents"][2]["dur"] = -1;
   refused(other.dump(), "a duration was expected");
@@ -124,6 +131,27 @@ TEST(Report, TakesTheProfileOfThisArtifactOnly) {
   ExpectFailure("aicf-inspect", Report({artifact, flag, "--force", "--profile=" + (dir / "no")}), 8,
                 "");
   ExpectFailure("aicf-inspect", Report({artifact, "--profile=" + trace}), 2, "--html");
+}
+
+/// The same nodes and kernels, but other shapes.
+TEST(Report, RefusesTheProfileOfOtherShapes) {
+  TempDir dir;
+  const std::string artifact = PutArtifact(dir);
+  const std::string model = PutModel(dir, "wide", [](onnx::ModelProto& m) {
+    const auto widen = [](onnx::ValueInfoProto& info) {
+      info.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(7);
+    };
+    widen(*m.mutable_graph()->mutable_input(0));
+    for (auto& output : *m.mutable_graph()->mutable_output()) widen(output);
+  });
+  const std::string wide = dir / "wide.aicf", trace = dir / "p.json";
+  ExpectSuccess(RunTool("aicf-compile", {model, "-o", wide}));
+  ExpectSuccess(RunTool("aicf-run", {wide, "--warm-up=0", "--duration=0", "--iterations=1",
+                                     "--export-profile=" + trace}));
+  ExpectSuccess(Report({wide, "--html=" + (dir / "wide.html"), "--profile=" + trace}));
+  const ToolResult r = Report({artifact, "--html=" + (dir / "r.html"), "--profile=" + trace});
+  ExpectFailure("aicf-inspect", r, 2, "the profile belongs to another artifact");
+  EXPECT_EQ(CountOf(r.err, " bytes and "), 1u) << r.err;
 }
 
 /// A lowered section is text that no verifier has seen.

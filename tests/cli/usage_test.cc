@@ -1,6 +1,8 @@
 /// Help, versions, and every way to get the command line wrong.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/cli/tiny_models.h"
 #include "tests/cli/tool.h"
 
@@ -20,6 +22,17 @@ TEST(Help, EveryToolExplainsItselfWithExamples) {
     const ToolResult version = RunTool(tool, {"--version"});
     ExpectSuccess(version);
     EXPECT_EQ(version.out.find(tool + " 0."), 0u) << version.out;
+  }
+}
+
+TEST(Help, ExitCodesAreThoseOfTheDocumentation) {
+  for (const std::string tool : {"aicf-run", "aicf-inspect"}) {
+    const std::string help = RunTool(tool, {"--help"}).out;
+    const std::string codes = help.substr(std::min(help.find("Exit codes: "), help.size()));
+    for (const char* code : {"0 ok", " 1 ", " 2 usage", " 4 ", " 5 bad artifact", " 7 resources",
+                             "8 I/O", " 70 ", " 130 and 143 "}) {
+      EXPECT_EQ(CountOf(codes, code), 1u) << code << " in " << codes;
+    }
   }
 }
 
@@ -52,6 +65,16 @@ std::vector<UsageCase> UsageCases(const std::string& model, const std::string& a
       {"aicf-compile", {model, "--stop-after=graph", "--check"}, "exclude"},
       {"aicf-compile", {model, "second.onnx", "-o", out}, "second.onnx"},
       {"aicf-compile", {model, "-o", model, "--force"}, "the output is the model itself"},
+      {"aicf-compile", {model, "-o", out, "--disable-fusion=no_such_node"}, "no_such_node"},
+      {"aicf-compile", {model, "-o", out, "--logits"}, "are for language models"},
+      {"aicf-compile", {model, "-o", out, "--context=64"}, "are for language models"},
+      {"aicf-compile", {model, "-o", out, "--drop-edits"}, "--from"},
+      {"aicf-compile", {model, "-o", out, "--tune-state=warm"}, "--tune, which was not given"},
+      {"aicf-compile", {model, "-o", out, "--timing-device=x"}, "--timing-cache"},
+      {"aicf-compile", {model, "--check", "--export-decisions=" + out}, "--export-decisions"},
+      {"aicf-compile", {model, "--rebuild=" + artifact, "--shapes=x:2x4"}, "exclude each other"},
+      {"aicf-compile", {model, "--rebuild=" + artifact, "--meta=x"}, "exclude each other"},
+      {"aicf-compile", {model, "--rebuild=" + artifact, "--context=7"}, "exclude each other"},
       {"aicf-run", {}, "artifact"},
       {"aicf-run", {artifact, "--iterations=-1"}, "--iterations"},
       {"aicf-run", {artifact, "--iterations=0"}, "--iterations"},
@@ -75,7 +98,21 @@ std::vector<UsageCase> UsageCases(const std::string& model, const std::string& a
       {"aicf-run", {artifact, "--load-inputs=x:a.npy,x:b.npy"}, "given twice"},
       {"aicf-run", {artifact, "--export-times=" + artifact}, "artifact itself"},
       {"aicf-run", {artifact, "--no-cuda-graph", "--useCudaGraph"}, "cuda-graph"},
-      {"aicf-run", {artifact, "--temperature=1"}, "--temperature is for --prompt"},
+      {"aicf-run",
+       {artifact, "--temperature=1"},
+       "--temperature is for --prompt, --prompt-file or --tokens"},
+      {"aicf-run", {artifact, "--chat"}, "--chat is for --prompt or --prompt-file"},
+      {"aicf-run", {artifact, "-p", "8"}, "--bench-prompt is for --bench-llm"},
+      {"aicf-run", {artifact, "-n", "8"}, "--prompt, --prompt-file, --tokens or --bench-llm"},
+      {"aicf-run", {artifact, "--bench-llm", "--chat"}, "--chat is not for --bench-llm"},
+      {"aicf-run", {artifact, "--prompt=", "--batch=2"}, "--batch is for --bench-llm"},
+      {"aicf-run", {artifact, "--prompt=a", "--profile="}, "--profile: nothing follows the '='"},
+      {"aicf-run", {artifact, "--verify="}, "--verify: nothing follows the '='"},
+      {"aicf-run", {artifact, "--prompt=a", "--top-k=4"}, "needs --temperature above 0"},
+      {"aicf-run",
+       {artifact, "--prompt=a", "--temperature=0", "--min-p=0.1"},
+       "--min-p draws tokens, which needs --temperature above 0"},
+      {"aicf-run", {artifact, "--tokens=1", "--seed=0"}, "--seed draws tokens"},
       {"aicf-run", {artifact, "--prompt=a", "--tokens=1"}, "give one"},
       {"aicf-run", {artifact, "--prompt=a", "--bench-llm"}, "makes up its own prompts"},
       {"aicf-run", {artifact, "--prompt=a", "--batch=2"}, "--batch is for --bench-llm"},
@@ -86,7 +123,7 @@ std::vector<UsageCase> UsageCases(const std::string& model, const std::string& a
       {"aicf-run", {artifact, "--tokens=1", "--chat"}, "--tokens gives ids"},
       {"aicf-run", {artifact, "--tokens=1,-2"}, "--tokens"},
       {"aicf-run", {artifact, "--tokens=1,x"}, "'x'"},
-      {"aicf-run", {artifact, "--prompt=a", "--top-p=1.5"}, "--top-p"},
+      {"aicf-run", {artifact, "--prompt=a", "--top-p=1.5"}, "--top-p: expected a number"},
       {"aicf-run", {artifact, "--prompt=a", "--temperature=nan"}, "--temperature"},
       {"aicf-run", {artifact, "--prompt=a", "-n", "-1"}, "--max-tokens"},
       {"aicf-run", {artifact, "--prompt=a", "--profile"}, "--profile is for running one"},

@@ -345,6 +345,22 @@ Status ParseStage(const std::string& text, std::optional<Stage>* stage) {
                "'");
 }
 
+/// Refuses flags about the model's inputs, which a rebuild takes from the artifact.
+Status CheckRebuild(const Raw& raw, const CompileArgs& args) {
+  if (args.rebuild.empty()) return OkStatus();
+  const std::pair<std::string_view, bool> given[] = {{"--shapes", !raw.shapes.empty()},
+                                                     {"--bucket", !raw.buckets.empty()},
+                                                     {"--state", !raw.states.empty()},
+                                                     {"--meta", !raw.metas.empty()}};
+  std::string_view first = GivenFlag(raw.language);
+  for (const auto& [flag, present] : given) {
+    if (present) first = flag;
+  }
+  if (first.empty()) return OkStatus();
+  return Error(Code::kInvalidArgument, first,
+               " and --rebuild exclude each other: the artifact says what its model's inputs are");
+}
+
 /// Refuses flags about what the lowered program of the --from artifact has fixed already.
 Status CheckFrom(const Raw& raw, const CompileArgs& args) {
   if (args.from.empty()) return OkStatus();
@@ -388,6 +404,10 @@ Status CheckArguments(const CompileArgs& args) {
   if (args.from.empty() && !args.has_model) {
     return Status(Code::kInvalidArgument, "the model is missing (or --from=ARTIFACT)");
   }
+  if (args.check && !args.export_decisions.empty()) {
+    return Status(Code::kInvalidArgument,
+                  "--check makes no decisions that --export-decisions could write");
+  }
   const bool quiet = args.check || args.stop_after || !args.rebuild.empty();
   if (args.output.empty() && !quiet) {
     return Status(Code::kInvalidArgument, "-o FILE is missing (or --check, or --stop-after)");
@@ -424,6 +444,10 @@ Status Convert(const Raw& raw, CompileArgs* args) {
   CompileOptions& options = args->options;
   AICF_RETURN_IF_ERROR(ParseStage(raw.stop_after, &args->stop_after));
   AICF_RETURN_IF_ERROR(CheckFrom(raw, *args));
+  AICF_RETURN_IF_ERROR(CheckRebuild(raw, *args));
+  if (raw.drop_edits && args->from.empty()) {
+    return Status(Code::kInvalidArgument, "--drop-edits is about the artifact of --from");
+  }
   if (args->artifact == nullptr) {
     AICF_ASSIGN_OR_RETURN(options.shapes, ParseShapes("--shapes", raw.shapes));
     AICF_RETURN_IF_ERROR(ReadBuckets(raw.buckets, &options));

@@ -38,7 +38,16 @@ Status CheckFlags(const TuneFlags& flags) {
     return Error(Code::kInvalidArgument, "--tune-state: expected cold or warm, got '", flags.state,
                  "'");
   }
-  if (flags.tune.empty()) return OkStatus();
+  if (flags.tune.empty()) {
+    if (flags.state != "cold") {
+      return Status(Code::kInvalidArgument, "--tune-state is about --tune, which was not given");
+    }
+    if (!flags.device.empty() && flags.caches.empty()) {
+      return Status(Code::kInvalidArgument,
+                    "--timing-device chooses among the times of --timing-cache, which is missing");
+    }
+    return OkStatus();
+  }
   if (!flags.device.empty()) {
     return Status(Code::kInvalidArgument,
                   "--tune measures on this machine's device, so --timing-device cannot name one");

@@ -29,7 +29,8 @@ constexpr std::string_view kExamples = R"(Examples:
   aicf-inspect rec.aicf --verify --require-signature=key.pub.pem
       whether it is what the key's owner has signed
 
-Exit codes: 0 ok, 1 --diff found differences, 2 usage, 4 newer format, 5 bad artifact, 8 I/O.)";
+Exit codes: 0 ok, 1 --diff found differences, 2 usage, 4 newer format, 5 bad artifact, 7 resources,
+8 I/O, 70 a defect in aicf, 130 and 143 interrupted (SIGINT, SIGTERM).)";
 
 // Whether --diff comes before the positional argument. The file that comes first on the command
 // line is A, no matter which of the two is the flag's value.

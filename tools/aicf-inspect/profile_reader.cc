@@ -30,6 +30,18 @@ Status Mismatch(const std::string& what) {
   return Error(Code::kInvalidArgument, what, "; the profile belongs to another artifact");
 }
 
+/// The step has the size that was measured. A step of the same nodes and kernel has another where
+/// the model was compiled for other shapes. Numbers in the trace are read back exactly as they were
+/// exported.
+Status CheckSize(const Json& args, size_t index, const schema::Step& step) {
+  const double bytes = abi::ByteCount(step.problem), flop = abi::FlopCount(step.problem);
+  const double measured_bytes = NumberAt(args, "bytes"), measured_flop = NumberAt(args, "flop");
+  if (measured_bytes == bytes && measured_flop == flop) return OkStatus();
+  return Mismatch(StrCat("step ", index, " has ", FormatNumber(measured_bytes), " bytes and ",
+                         FormatNumber(measured_flop), " FLOP, the artifact's has ",
+                         FormatNumber(bytes), " and ", FormatNumber(flop)));
+}
+
 /// The event's step, checked against the plan.
 Result<Json> StepOf(const Json& event, const schema::Program& program) {
   const Json& args = ArgsOf(event);
@@ -52,6 +64,7 @@ Result<Json> StepOf(const Json& event, const schema::Program& program) {
                            " with ", Escape(kernel), ", the artifact's is ",
                            Shorten(Escape(nodes), 60), " with ", step.kernel));
   }
+  AICF_RETURN_IF_ERROR(CheckSize(args, index, step));
   Json out{{"step", index}, {"us", us}};
   if (kernel != step.kernel) out["kernel"] = kernel;
   return out;

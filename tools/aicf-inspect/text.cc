@@ -16,15 +16,22 @@ namespace {
 
 using enum Table::Align;
 
-std::string ProvenanceLines(std::string_view text) {
+/// The lines of a value stand below each other, the first one beside its key.
+std::string KeyLines(const std::string& key, const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += KeyLine(18, out.empty() ? key : "", Escape(line));
+  return out;
+}
+
+std::string ProvenanceSection(std::string_view text) {
   const Json provenance = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!provenance.is_object() || provenance.empty()) return "";
   std::string out = "\nProvenance\n";
   for (const auto& [key, value] : provenance.items()) {
-    const std::string shown = ProvenanceText(value);
-    if (shown.empty() || shown == "[]" || shown == "{}" || shown == "null") continue;
-    out += "  " + Escape(key) + std::string(key.size() < 18 ? 18 - key.size() : 1, ' ') +
-           Escape(shown) + "\n";
+    const std::vector<std::string> lines = ProvenanceLines(value);
+    const std::string& first = lines[0];
+    if (first.empty() || first == "[]" || first == "{}" || first == "null") continue;
+    out += KeyLines(Escape(key), lines);
   }
   return out;
 }
@@ -104,7 +111,7 @@ std::string HeaderText(const schema::Artifact& artifact) {
                           Escape(program.images[0].compiler)));
   }
   out += "\n" + SectionTable(header);
-  return out + ProvenanceLines(artifact.text(schema::SectionKind::kProvenance)) + "\n";
+  return out + ProvenanceSection(artifact.text(schema::SectionKind::kProvenance)) + "\n";
 }
 
 namespace {

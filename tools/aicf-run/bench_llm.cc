@@ -32,13 +32,28 @@ GenerateRequest RequestOf(const BenchTest& test, const LanguageInfo& info, std::
   return request;
 }
 
+/// The error of texts at some depth that do not all go on at the same time.
+Status NotTogether(const BenchTest& test, const LanguageInfo& info) {
+  return Error(Code::kInvalidArgument, test.batch, " requests of ", test.depth + test.text,
+               " tokens do not fit into the cache together: it takes a slot for each, of which the "
+               "artifact has ",
+               info.slots, " (aicf-compile --decode), and pages for all of them with one more to ",
+               "grow by for each, where the cache has ", info.pages, " pages of ", info.page,
+               " tokens (--cache)");
+}
+
 /// Steps until the prompts of all requests are in the cache. That is so when prefills have drawn
-/// one token per request: a request's first token is drawn by the run that ends its prompt.
-Status ReachDepth(Generator& generator, int64_t requests) {
-  for (int64_t begun = 0; begun < requests;) {
+/// one token per request: a request's first token is drawn by the run that ends its prompt. A
+/// decode before that means that some requests have to wait for others to end (OpenProgram sets no
+/// limit to prefills in a row). Their tokens would be counted, but not all of them timed.
+Status ReachDepth(Generator& generator, const BenchTest& test) {
+  for (int64_t begun = 0; begun < test.batch;) {
     AICF_ASSIGN_OR_RETURN(const StepReport step, generator.Step());
-    if (step.kind == StepReport::Kind::kPrefill) begun += step.drawn;
     if (step.kind == StepReport::Kind::kIdle) break;
+    if (step.kind == StepReport::Kind::kDecode || step.preempted > 0) {
+      return NotTogether(test, generator.info());
+    }
+    begun += step.drawn;
   }
   return OkStatus();
 }
@@ -55,12 +70,14 @@ Result<double> MeasureOnce(Generator& generator, const BenchTest& test, std::mt1
     ids.push_back(id);
   }
   if (test.depth > 0) {
-    AICF_RETURN_IF_ERROR(ReachDepth(generator, test.batch));
+    AICF_RETURN_IF_ERROR(ReachDepth(generator, test));
     start = NowMs();
   }
   const int64_t expected = test.text + (test.depth > 0 ? 1 : 0);
   for (const uint64_t id : ids) {
     AICF_ASSIGN_OR_RETURN(const GenerateResult result, generator.Wait(id));
+    // A request that gave its pages back has computed its prompt again while the texts were timed.
+    if (test.depth > 0 && result.preemptions > 0) return NotTogether(test, generator.info());
     if (test.text > 0 && static_cast<int64_t>(result.tokens.size()) != expected) {
       return Error(Code::kInvalidArgument, "a text of ", test.text, " tokens",
                    test.depth > 0 ? StrCat(" behind ", test.depth) : "",

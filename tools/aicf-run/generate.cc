@@ -13,12 +13,6 @@
 namespace aicf::tools {
 namespace {
 
-/// Prints and flushes, so that the text is shown at once even in a pipe.
-void PrintNow(std::string_view text) {
-  Print(text);
-  std::fflush(stdout);
-}
-
 Result<std::vector<uint32_t>> PromptIds(const Generator& generator, const GenerateOptions& o) {
   if (!o.tokens.empty()) return o.tokens;
   if (!o.chat) return generator.Encode(o.prompt, o.special);
@@ -97,6 +91,8 @@ Status RunGenerate(const RunOptions& options) {
   if (!options.json) {
     request.on_progress = [&, first = true](const GenerateProgress& progress) mutable {
       PrintNow(Shown(progress, has_tokenizer, &first));
+      // Nobody reads the rest. A request that has ended meanwhile is left as it is.
+      if (!OutputIsRead()) (void)generator.Cancel(progress.id);
     };
   }
   AICF_ASSIGN_OR_RETURN(const uint64_t id, generator.Submit(std::move(request)));
@@ -106,6 +102,8 @@ Status RunGenerate(const RunOptions& options) {
     return OkStatus();
   }
   PrintNow("\n");
+  // A generation that was cut short has no times, and a failed write is reported by RunTool.
+  if (!OutputIsRead()) return OkStatus();
   const std::string text = GenerateText(report, o.show_tokens);
   std::fwrite(text.data(), 1, text.size(), stderr);
   return OkStatus();

@@ -11,6 +11,13 @@ namespace {
 constexpr const char* kGroup = "Text of a language model";
 constexpr int64_t kMostTokens = 1 << 30;
 
+// What each flag is for. Those that are in none of these lists are for text and for --bench-llm.
+constexpr const char* kPromptFlags[] = {"--chat", "--system", "--special"};
+constexpr const char* kTextFlags[] = {"--show-tokens", "--seed",  "--temperature", "--top-k",
+                                      "--top-p",       "--min-p", "--stop",        "--ignore-eos"};
+constexpr const char* kBenchFlags[] = {"--bench-prompt", "--depth", "--repetitions", "--batch"};
+constexpr const char* kDrawFlags[] = {"--top-k", "--top-p", "--min-p", "--seed"};
+
 Status ReadReal(std::string_view flag, const std::string& text, double most, double* value) {
   if (text.empty()) return OkStatus();
   AICF_ASSIGN_OR_RETURN(*value, ParseReal(flag, text, 0, most));
@@ -49,13 +56,13 @@ Status ReadIds(const std::string& text, std::vector<uint32_t>* ids) {
 
 void GenerateFlags::AddPrompt(CommandLine& line) {
   const auto add = [&](CLI::Option* option) { flags_.push_back(option->group(kGroup)); };
-  add(line.AddValue("--prompt", prompt_,
-                    "TEXT  go on with this text; it streams to stdout. Of an embedding "
-                    "model: its vector"));
+  add(line.AddText("--prompt", prompt_,
+                   "TEXT  go on with this text; it streams to stdout. Of an embedding "
+                   "model: its vector"));
   add(line.AddValue("--prompt-file", prompt_file_, "FILE  the prompt is the whole file"));
   add(line.AddValue("--tokens", tokens_, "IDS  the prompt as token ids, e.g. 1,9038,2501"));
   add(line.app.add_flag("--chat", chat_, "the prompt is what a user says; answer it"));
-  add(line.AddValue("--system", system_, "TEXT  what the model is told before, with --chat"));
+  add(line.AddText("--system", system_, "TEXT  what the model is told before, with --chat"));
   add(line.app.add_flag("--special", special_,
                         "special tokens spelled out in the prompt become those tokens"));
   add(line.app.add_flag("--show-tokens", show_tokens_,
@@ -112,6 +119,27 @@ bool GenerateFlags::Given(const std::string& flag) const {
   });
 }
 
+Status GenerateFlags::RefuseAnyOf(std::span<const char* const> flags, std::string_view why) const {
+  for (const char* flag : flags) {
+    if (Given(flag)) return Error(Code::kInvalidArgument, flag, why);
+  }
+  return OkStatus();
+}
+
+/// Refuses flags that lack the flag that they are for.
+Status GenerateFlags::CheckPurpose(bool prompts) const {
+  if (!bench_) AICF_RETURN_IF_ERROR(RefuseAnyOf(kBenchFlags, " is for --bench-llm"));
+  if (bench_) {
+    AICF_RETURN_IF_ERROR(RefuseAnyOf(kPromptFlags, " is not for --bench-llm"));
+    return RefuseAnyOf(kTextFlags, " is not for --bench-llm");
+  }
+  if (prompts) return OkStatus();
+  AICF_RETURN_IF_ERROR(RefuseAnyOf(kPromptFlags, " is for --prompt or --prompt-file"));
+  AICF_RETURN_IF_ERROR(RefuseAnyOf(kTextFlags, " is for --prompt, --prompt-file or --tokens"));
+  return Error(Code::kInvalidArgument, FirstGiven(),
+               " is for --prompt, --prompt-file, --tokens or --bench-llm");
+}
+
 /// Refuses flags that would have no effect, so that none is silently ignored.
 Status GenerateFlags::CheckTogether() const {
   const int prompts = Given("--prompt") + Given("--prompt-file") + Given("--tokens");
@@ -119,24 +147,10 @@ Status GenerateFlags::CheckTogether() const {
     return Error(Code::kInvalidArgument,
                  "--prompt, --prompt-file and --tokens are three ways to say the same: give one");
   }
-  if (prompts + bench_ == 0) {
-    return Error(Code::kInvalidArgument, FirstGiven(),
-                 " is for --prompt, --prompt-file, --tokens or --bench-llm");
-  }
   if (prompts > 0 && bench_) {
     return Error(Code::kInvalidArgument, "--bench-llm makes up its own prompts");
   }
-  static constexpr const char* kText[] = {
-      "--chat",  "--system", "--special", "--show-tokens", "--seed",      "--temperature",
-      "--top-k", "--top-p",  "--min-p",   "--stop",        "--ignore-eos"};
-  static constexpr const char* kBench[] = {"--bench-prompt", "--depth", "--repetitions", "--batch"};
-  for (const char* flag : kText) {
-    if (bench_ && Given(flag))
-      return Error(Code::kInvalidArgument, flag, " is not for --bench-llm");
-  }
-  for (const char* flag : kBench) {
-    if (!bench_ && Given(flag)) return Error(Code::kInvalidArgument, flag, " is for --bench-llm");
-  }
+  AICF_RETURN_IF_ERROR(CheckPurpose(prompts > 0));
   if (Given("--system") && !chat_) return Error(Code::kInvalidArgument, "--system needs --chat");
   for (const char* flag : {"--chat", "--special"}) {
     if (Given("--tokens") && Given(flag)) {
@@ -156,6 +170,10 @@ Status GenerateFlags::ConvertDrawing(GenerateOptions* options) const {
   options->top_k = static_cast<int>(top_k);
   using Limits = std::numeric_limits<int64_t>;
   AICF_RETURN_IF_ERROR(ReadInt("--seed", seed_, Limits::min(), Limits::max(), &options->seed));
+  if (options->temperature == 0) {
+    AICF_RETURN_IF_ERROR(
+        RefuseAnyOf(kDrawFlags, " draws tokens, which needs --temperature above 0"));
+  }
   options->stops = stops_;
   options->ignore_end = ignore_end_;
   return OkStatus();

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -58,6 +60,8 @@ class GenerateFlags {
   void AddDrawing(CommandLine& line);
   void AddBench(CommandLine& line);
   Status CheckTogether() const;
+  Status CheckPurpose(bool prompts) const;
+  Status RefuseAnyOf(std::span<const char* const> flags, std::string_view why) const;
   Status ConvertDrawing(GenerateOptions* options) const;
   Status ConvertBench(GenerateOptions* options) const;
   bool Given(const std::string& flag) const;

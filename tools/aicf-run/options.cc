@@ -44,7 +44,8 @@ constexpr std::string_view kExamples = R"(Examples:
 trtexec's spellings work too: --loadEngine --loadInputs --warmUp --useCudaGraph --dumpProfile
 --exportProfile --exportTimes.
 
-Exit codes: 0 ok, 1 check failed, 2 usage, 5 bad artifact, 6 device, 7 resources, 8 I/O.)";
+Exit codes: 0 ok, 1 check failed, 2 usage, 4 unsupported, 5 bad artifact, 6 device, 7 resources,
+8 I/O, 70 a defect in aicf, 130 and 143 interrupted (SIGINT, SIGTERM).)";
 
 const std::vector<Spelling>& Spellings() {
   static const std::vector<Spelling> spellings = {
@@ -142,7 +143,7 @@ void AddMeasureFlags(CommandLine& line, Raw& raw, RunOptions& options) {
                 "every inference goes on from the states of the one before; without it\n"
                 "each begins with zero or --load-state, so that all do the same work")
       ->group(group);
-  line.AddValue("--percentile", raw.percentile, "LIST  percentiles; default 50,90,95,99")
+  line.AddValue("--percentile", raw.percentile, "LIST  percentiles; default 90,95,99")
       ->group(group);
   line.app.add_flag("--profile", options.profile, "time, bytes and FLOP of every step")
       ->group(group);

@@ -39,7 +39,7 @@ struct RunOptions {
   double warm_up_ms = 200;
   double duration_s = 3;
   int iterations = 10;  ///< at least this many
-  std::vector<double> percentiles = {50, 90, 95, 99};
+  std::vector<double> percentiles = {90, 95, 99};
 
   bool profile = false;
   std::string export_profile;  ///< file; empty: none

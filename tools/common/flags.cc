@@ -17,24 +17,57 @@ std::string Version(std::string_view name) {
                 schema::kFormatMinor, ")");
 }
 
-/// The arguments with trtexec's flags replaced by aicf's. The order is reversed, as CLI11 expects
-/// it. Where Spelling::ours is empty the flag's value is a positional argument: "--loadEngine=F"
-/// and "--loadEngine F" become "F".
+/// The arguments with trtexec's flags replaced by aicf's. Where Spelling::ours is empty the flag's
+/// value is a positional argument: "--loadEngine=F" and "--loadEngine F" become "F".
 std::vector<std::string> Respell(const std::vector<std::string>& args,
                                  const std::vector<Spelling>& spellings) {
   std::vector<std::string> out;
-  for (auto arg = args.rbegin(); arg != args.rend(); ++arg) {
-    const size_t end = std::min(arg->find('='), arg->size());
+  for (const std::string& arg : args) {
+    const size_t end = std::min(arg.find('='), arg.size());
     const auto known = std::find_if(spellings.begin(), spellings.end(), [&](const Spelling& s) {
-      return std::string_view(*arg).substr(0, end) == s.theirs;
+      return std::string_view(arg).substr(0, end) == s.theirs;
     });
     if (known == spellings.end()) {
-      out.push_back(*arg);
+      out.push_back(arg);
     } else if (!known->ours.empty()) {
-      out.push_back(StrCat(known->ours, std::string_view(*arg).substr(end)));
-    } else if (end < arg->size()) {
-      out.push_back(arg->substr(end + 1));
+      out.push_back(StrCat(known->ours, std::string_view(arg).substr(end)));
+    } else if (end < arg.size()) {
+      out.push_back(arg.substr(end + 1));
     }
+  }
+  return out;
+}
+
+/// The flag that an argument names before its '=', if any; nullptr for all other arguments.
+const CLI::Option* FlagOf(const CLI::App& app, const std::string& arg) {
+  if (!arg.starts_with("-")) return nullptr;
+  return app.get_option_no_throw(arg.substr(0, arg.find('=')));
+}
+
+bool TakesValue(const CLI::Option* flag) {
+  return flag != nullptr && flag->get_items_expected_min() > 0;
+}
+
+/// "--flag=" as two arguments, the flag and an empty one. CLI11 takes an empty value for a missing
+/// one and would make the next argument the flag's value. Errors: kInvalidArgument for a flag that
+/// takes no value, or only one that may be left out.
+Result<std::vector<std::string>> SplitEmptyValues(const CLI::App& app,
+                                                  const std::vector<std::string>& args) {
+  std::vector<std::string> out;
+  bool is_value = false;  // the argument belongs to the flag before it
+  for (const std::string& arg : args) {
+    const CLI::Option* const flag = is_value ? nullptr : FlagOf(app, arg);
+    const bool empty = arg.starts_with("--") && arg.find('=') + 1 == arg.size();
+    if (flag == nullptr || !empty) {
+      is_value = TakesValue(flag) && arg.find('=') == std::string::npos;
+      out.push_back(arg);
+      continue;
+    }
+    const std::string name = arg.substr(0, arg.size() - 1);
+    if (!TakesValue(flag)) {
+      return Error(Code::kInvalidArgument, name, ": nothing follows the '='; leave it out");
+    }
+    out.insert(out.end(), {name, ""});
   }
   return out;
 }
@@ -102,6 +135,13 @@ CLI::Option* CommandLine::AddValue(const std::string& flags, std::string& value,
   return Describe(app.add_option(flags, value), text);
 }
 
+CLI::Option* CommandLine::AddText(const std::string& flags, std::string& value,
+                                  const std::string& text) {
+  CLI::Option* const option = AddValue(flags, value, text);
+  texts_.insert(option);
+  return option;
+}
+
 CLI::Option* CommandLine::AddList(const std::string& flags, std::vector<std::string>& values,
                                   const std::string& text) {
   return Describe(app.add_option(flags, values)->allow_extra_args(false), text);
@@ -112,11 +152,25 @@ CLI::Option* CommandLine::AddSwitch(const std::string& flags, std::string& value
   return Describe(app.add_flag(flags, value), text);
 }
 
+/// An empty value would read as a flag that was not given, and so be ignored silently.
+Status CommandLine::CheckEmptyValues() const {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional() || texts_.contains(option)) continue;
+    if (std::ranges::any_of(option->results(), &std::string::empty)) {
+      return Error(Code::kInvalidArgument, option->get_name(), ": its value is empty");
+    }
+  }
+  return OkStatus();
+}
+
 Status CommandLine::Parse(const std::vector<std::string>& args,
                           const std::vector<Spelling>& spellings, bool* run) {
   *run = false;
+  AICF_ASSIGN_OR_RETURN(std::vector<std::string> words,
+                        SplitEmptyValues(app, Respell(args, spellings)));
+  std::ranges::reverse(words);  // the order that CLI11 expects
   try {
-    app.parse(Respell(args, spellings));
+    app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     Print(HelpText(app));
     return OkStatus();
@@ -130,6 +184,7 @@ Status CommandLine::Parse(const std::vector<std::string>& args,
   }
   const std::vector<std::string> strays = app.remaining();
   if (!strays.empty()) return Unexpected(app, strays.front());
+  AICF_RETURN_IF_ERROR(CheckEmptyValues());
   *run = true;
   return OkStatus();
 }

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,8 +28,11 @@ struct CommandLine {
   CLI::App app;
   explicit CommandLine(std::string_view name, std::string_view description);
 
-  /// Adds a flag with one value; giving it twice is an error. `text` is "VALUE  what it does".
+  /// Adds a flag with one value, which may not be empty; giving it twice is an error. `text` is
+  /// "VALUE  what it does".
   CLI::Option* AddValue(const std::string& flags, std::string& value, const std::string& text);
+  /// Like AddValue, for a flag whose value is any text, an empty one too.
+  CLI::Option* AddText(const std::string& flags, std::string& value, const std::string& text);
   /// Like AddValue, for a flag that may be given several times.
   CLI::Option* AddList(const std::string& flags, std::vector<std::string>& values,
                        const std::string& text);
@@ -39,6 +43,11 @@ struct CommandLine {
   /// Errors: kInvalidArgument naming the argument, with the nearest known flag.
   Status Parse(const std::vector<std::string>& args, const std::vector<Spelling>& spellings,
                bool* run);
+
+ private:
+  Status CheckEmptyValues() const;
+
+  std::set<const CLI::Option*> texts_;  ///< those of AddText
 };
 
 /// Errors of all of these: kInvalidArgument naming the flag, the expected form and the value found.

@@ -68,7 +68,7 @@ TEST(Flags, NearestFindsSlipsOnly) {
 struct Parsed {
   Status status = OkStatus();
   bool run = false;
-  std::string value, file;
+  std::string value, file, text, optional;
   std::vector<std::string> list;
   bool flag = false;
 };
@@ -79,6 +79,8 @@ Parsed ParseArgs(const std::vector<std::string>& args) {
   line.AddValue("file", p.file, "")->required();
   line.AddValue("--warm-up", p.value, "");
   line.AddList("--shapes", p.list, "");
+  line.AddText("--text", p.text, "");
+  line.AddSwitch("--tune", p.optional, "[=SECONDS]  ");
   line.app.add_flag("--json", p.flag, "");
   p.status = line.Parse(args, {{"--warmUp", "--warm-up"}}, &p.run);
   return p;
@@ -102,6 +104,49 @@ TEST(Flags, ListsRepeatAndTakeOneArgumentEach) {
   ASSERT_TRUE(p.status.ok()) << p.status.ToString();
   EXPECT_EQ(p.list, (std::vector<std::string>{"a:1", "b:2"}));
   EXPECT_EQ(p.file, "f");
+}
+
+TEST(Flags, AnEmptyValueTakesNoOtherArgument) {
+  for (const std::vector<std::string>& args : {std::vector<std::string>{"--text=", "--json", "f"},
+                                               {"f", "--json", "--text="},
+                                               {"--json", "f", "--text", ""}}) {
+    const Parsed p = ParseArgs(args);
+    EXPECT_TRUE(p.status.ok()) << p.status.ToString();
+    EXPECT_EQ(p.text, "");
+    EXPECT_EQ(p.file, "f");
+    EXPECT_TRUE(p.flag);
+  }
+}
+
+TEST(Flags, WhatOnlyLooksLikeAnEmptyValueStays) {
+  EXPECT_EQ(ParseArgs({"--text", "--json=", "f"}).text, "--json=");
+  EXPECT_EQ(ParseArgs({"--text", "--", "f"}).text, "--");
+  EXPECT_EQ(ParseArgs({"--text=a=", "f"}).text, "a=");
+}
+
+TEST(Flags, EmptyValuesThatSayNothingAreRefused) {
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"f", "--warm-up="}, "--warm-up: its value is empty"},
+      {{"f", "--warmUp=", "--json"}, "--warm-up: its value is empty"},
+      {{"f", "--warm-up", ""}, "--warm-up: its value is empty"},
+      {{"--shapes=a:1", "--shapes=", "f"}, "--shapes: its value is empty"},
+      {{"f", "--json="}, "--json: nothing follows the '='"},
+      {{"--tune=", "f"}, "--tune: nothing follows the '='"},
+      {{"--unknown=", "f"}, "unknown flag '--unknown'"},
+  };
+  for (const auto& [args, part] : cases) {
+    const Status status = ParseArgs(args).status;
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
+  }
+}
+
+TEST(Flags, OptionalValuesFollowAnEqualsSignOnly) {
+  const Parsed without = ParseArgs({"--tune", "f"});
+  EXPECT_TRUE(without.status.ok()) << without.status.ToString();
+  EXPECT_EQ(without.optional, "true");
+  EXPECT_EQ(without.file, "f");
+  EXPECT_EQ(ParseArgs({"--tune=30", "f"}).optional, "30");
 }
 
 TEST(Flags, UsageErrors) {

@@ -102,8 +102,17 @@ void PrintFailure(std::string_view name, const Status& status) {
   }
 }
 
+/// Remembers why the last write to stdout failed.
+void NoteFailedWrite() {
+  if (errno == EPIPE) {
+    g_reader_left.store(true);
+  } else {
+    g_write_error.store(errno);
+  }
+}
+
 Status FlushOutput() {
-  if (std::fflush(stdout) != 0 && errno != EPIPE) g_write_error.store(errno);
+  if (std::fflush(stdout) != 0) NoteFailedWrite();
   const int error = g_write_error.load();
   if (error == 0) return OkStatus();
   return Error(Code::kIo, "standard output: ", std::strerror(error));
@@ -127,13 +136,15 @@ int RunTool(std::string_view name, int argc, char** argv, ToolBody body) {
 
 void Print(std::string_view text) {
   if (g_reader_left.load() || text.empty()) return;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size()) return;
-  if (errno == EPIPE) {
-    g_reader_left.store(true);
-  } else {
-    g_write_error.store(errno);
-  }
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) NoteFailedWrite();
 }
+
+void PrintNow(std::string_view text) {
+  Print(text);
+  if (OutputIsRead() && std::fflush(stdout) != 0) NoteFailedWrite();
+}
+
+bool OutputIsRead() { return !g_reader_left.load() && g_write_error.load() == 0; }
 
 void PrintError(std::string_view line) {
   std::fflush(stdout);

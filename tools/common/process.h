@@ -26,6 +26,13 @@ int RunTool(std::string_view name, int argc, char** argv, ToolBody body);
 /// with kIo.
 void Print(std::string_view text);
 
+/// Prints and hands all that was printed over at once, so that it is shown even in a pipe.
+void PrintNow(std::string_view text);
+
+/// Whether what is printed still reaches somebody: false once the reader has left or a write has
+/// failed. For work whose only purpose is its output.
+bool OutputIsRead();
+
 /// Writes one escaped line to stderr.
 void PrintError(std::string_view line);
 

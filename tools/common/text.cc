@@ -63,12 +63,12 @@ std::string FormatNumber(double value) {
   if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
   if (value == 0) return "0";
   const int exponent = static_cast<int>(std::floor(std::log10(std::fabs(value))));
-  if (exponent < -6) {
+  if (exponent < -6 || exponent >= 15) {
     char text[32];
     std::snprintf(text, sizeof text, "%.3e", value);
     return text;
   }
-  char text[352];
+  char text[32];
   std::snprintf(text, sizeof text, "%.*f", std::clamp(3 - exponent, 0, 9), value);
   return text;
 }

@@ -17,7 +17,8 @@ inline constexpr size_t kLongestLine = 16'000;
 
 /// "1.50 MiB"; bytes below 1 KiB are exact.
 std::string FormatBytes(uint64_t bytes);
-/// Four significant digits without exponent: "0.01234", "12.34", "1234".
+/// Four significant digits without exponent: "0.01234", "12.34", "1234"; all digits of a larger
+/// whole number. Below 1e-6 and from 1e15 on with one: "1.000e-09".
 std::string FormatNumber(double value);
 /// The text cut to at most `width` columns, with "..." in place of the rest.
 std::string Shorten(std::string_view text, size_t width);
