@@ -106,6 +106,10 @@ Result<LanguageOptions> Completed(LanguageOptions o, const Model& model, bool on
   }
   if (o.prefill.empty()) o.prefill = UpTo({128, 512, 2048}, o.context);
   AICF_RETURN_IF_ERROR(CheckAscending(o.prefill, "--prefill", o.context));
+  if (o.prefill.front() == 1) {
+    return Error(Code::kInvalidArgument, o.context == 1 ? "--context" : "--prefill",
+                 ": at least 2, because the entry point for one row is a decode");
+  }
   AICF_RETURN_IF_ERROR(CheckAscending(o.decode, "--decode", kMaxRequests));
   const int64_t stretches = (o.context + o.page - 1) / o.page;
   if (o.cache == 0) o.cache = 2 * stretches * o.page;

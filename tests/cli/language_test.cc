@@ -221,6 +221,13 @@ TEST_F(LanguageViews, ATextOnAFullDiskIsIo) {
   EXPECT_EQ(GetFile(dir_ / "err"), "aicf-run: io: standard output: No space left on device\n");
 }
 
+TEST_F(LanguageViews, PromptsOfOneRowAreRefusedByTheFlagThatAsksForThem) {
+  for (const std::string flag : {"--prefill", "--context"}) {
+    const ToolResult r = RunTool("aicf-compile", {model_, "-o", dir_ / "no.aicf", flag + "=1"});
+    ExpectFailure("aicf-compile", r, 2, flag + ": at least 2");
+  }
+}
+
 TEST_F(LanguageViews, RebuildsTheSameBytes) {
   const std::string artifact = Artifact();
   const ToolResult r = RunTool("aicf-compile", {"--rebuild", artifact, model_});
