@@ -70,7 +70,9 @@ class Finder {
   // Whether input `i` of the epilogue may be beyond the range.
   bool InputReaches(const ir::LoweredStep& step, uint64_t i) const {
     if (step.problem.family == Family::kElementwise) return beyond_[step.inputs[i]];
-    if (i > 0) return beyond_[step.inputs[FirstExtra(step) + i - 1]];
+    // A product of two halves has two sums.
+    const auto sums = static_cast<uint64_t>(abi::RawInputs(step.problem));
+    if (i >= sums) return beyond_[step.inputs[FirstExtra(step) + i - sums]];
     return Moves(step) &&
            std::ranges::any_of(step.inputs, [&](ir::BufferId b) { return beyond_[b]; });
   }

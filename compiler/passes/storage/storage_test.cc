@@ -178,7 +178,9 @@ TEST(BeyondRange, ConstantsAreFollowedToWhereverTheyMayBe) {
 %7 = constant "table" f32 2 [-1e30, 0]
 %8 = temp "tabled" f32 2x2
 %9 = output "y" f32 2x2
-inputs %0, %1
+%10 = input "w" f32 2x4
+%11 = temp "halves" f32 2x2
+inputs %0, %1, %10
 outputs %9
 step ["mask"] (%1) -> (%2) : elementwise math=fp32 core=1 in(bool 2x2 [2, 1]+0)
   out(f32 2x2 [2, 1]+0) pro id
@@ -198,13 +200,17 @@ step ["limited"] (%0) -> (%6) : elementwise math=fp32 core=1 in(f32 2x2 [2, 1]+0
 step ["tabled"] (%0, %7) -> (%8) : elementwise math=fp32 core=2 in(f32 2x2 [2, 1]+0,
   f32 2x2 [0, 1]+0) out(f32 2x2 [2, 1]+0) pro id
   epi (%0 = in 0 : f32; %1 = in 1 : f32; %2 = add %0 %1 : f32) -> %2
+step ["halves"] (%0, %10, %2) -> (%11) : gemm math=fp32 halves=2 core=2 in(f32 2x2 [2, 1]+0,
+  f32 2x4 [4, 1]+0, f32 2x2 [2, 1]+0) out(f32 2x2 [2, 1]+0) pro id
+  epi (%0 = in 0 : f32; %1 = in 1 : f32; %2 = in 2 : f32; %3 = mul %0 %1 : f32; %4 = add %3 %2 : f32) -> %4
 step ["y"] (%3) -> (%9) : normalize math=fp32 kind=0 axes=[1] epsilon=0 core=1
   in(f32 2x2 [2, 1]+0) out(f32 2x2 [2, 1]+0) pro id epi id
 )");
   ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
-  const std::vector<bool> in_f16 = {false, false, true, true, true, true, false, true, true, false};
+  const std::vector<bool> in_f16 = {false, false, true, true,  true,  true,
+                                    false, true,  true, false, false, true};
   EXPECT_EQ(BeyondRange(*lowered, DType::kF16), in_f16);
-  EXPECT_EQ(BeyondRange(*lowered, DType::kBF16), std::vector<bool>(10, false));
+  EXPECT_EQ(BeyondRange(*lowered, DType::kBF16), std::vector<bool>(12, false));
 }
 
 TEST(PrecisionNames, ReadWhatTheyWrite) {
