@@ -345,19 +345,23 @@ Status ParseStage(const std::string& text, std::optional<Stage>* stage) {
                "'");
 }
 
-/// Refuses flags about the model's inputs, which a rebuild takes from the artifact.
-Status CheckRebuild(const Raw& raw, const CompileArgs& args) {
-  if (args.rebuild.empty()) return OkStatus();
+/// The first given flag about the model's inputs; empty when there is none.
+std::string_view GivenInputFlag(const Raw& raw) {
   const std::pair<std::string_view, bool> given[] = {{"--shapes", !raw.shapes.empty()},
                                                      {"--bucket", !raw.buckets.empty()},
                                                      {"--state", !raw.states.empty()},
                                                      {"--meta", !raw.metas.empty()}};
-  std::string_view first = GivenFlag(raw.language);
   for (const auto& [flag, present] : given) {
-    if (present) first = flag;
+    if (present) return flag;
   }
-  if (first.empty()) return OkStatus();
-  return Error(Code::kInvalidArgument, first,
+  return GivenFlag(raw.language);
+}
+
+/// Refuses flags about the model's inputs, which a rebuild takes from the artifact.
+Status CheckRebuild(const Raw& raw, const CompileArgs& args) {
+  const std::string_view flag = args.rebuild.empty() ? "" : GivenInputFlag(raw);
+  if (flag.empty()) return OkStatus();
+  return Error(Code::kInvalidArgument, flag,
                " and --rebuild exclude each other: the artifact says what its model's inputs are");
 }
 
@@ -365,21 +369,16 @@ Status CheckRebuild(const Raw& raw, const CompileArgs& args) {
 Status CheckFrom(const Raw& raw, const CompileArgs& args) {
   if (args.from.empty()) return OkStatus();
   const std::pair<std::string_view, bool> given[] = {
-      {"--shapes", !raw.shapes.empty()},
-      {"--bucket", !raw.buckets.empty()},
       {"--bind", !raw.bind.empty()},
-      {"--state", !raw.states.empty()},
-      {"--meta", !raw.metas.empty()},
       {"--impossible-branches", !raw.impossible_branches.empty()},
       {"--external-data-dir", !args.options.files.store.empty()},
       {"--check", args.check}};
+  std::string_view about_model = GivenInputFlag(raw);
   for (const auto& [flag, present] : given) {
-    if (!present) continue;
-    return Error(Code::kInvalidArgument, flag,
-                 " is about the model; --from starts from the lowered program in the artifact");
+    if (present) about_model = flag;
   }
-  if (const std::string_view flag = GivenFlag(raw.language); !flag.empty()) {
-    return Error(Code::kInvalidArgument, flag,
+  if (!about_model.empty()) {
+    return Error(Code::kInvalidArgument, about_model,
                  " is about the model; --from starts from the lowered program in the artifact");
   }
   for (const PassInfo& pass : AllPasses()) {

@@ -49,7 +49,7 @@ class Finder {
   }
 
   static size_t FirstExtra(const ir::LoweredStep& step) {
-    return static_cast<size_t>(std::max(step.problem.core_inputs, 0));
+    return static_cast<size_t>(step.problem.core_inputs);
   }
 
   // Whether the results in front of the epilogue are elements of operands.
