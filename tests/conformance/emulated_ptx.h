@@ -48,6 +48,14 @@ inline void CopyWait() {
 template <class T>
 inline void HoldIndex(T&) {}
 inline void PrefetchSector(const void*) {}
+struct Words4 {
+  unsigned w[4];
+};
+inline Words4 LoadOnce(const void* p) {
+  Words4 r;
+  __builtin_memcpy(&r, p, sizeof r);
+  return r;
+}
 // Kernels run one after the other here, so that none has to wait for another.
 inline void WaitForPredecessors() {}
 inline void LetSuccessorsStart() {}

@@ -135,6 +135,20 @@ AICF_DEVICE void PrefetchSector(const void* p) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 }
 
+/// Loads 16 aligned bytes of global memory, of which the L1 cache keeps nothing: what is read once
+/// should leave it to what is read again.
+struct Words4 {
+  unsigned w[4];
+};
+AICF_DEVICE Words4 LoadOnce(const void* p) {
+  Words4 r;
+  asm volatile("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r.w[0]), "=r"(r.w[1]), "=r"(r.w[2]), "=r"(r.w[3])
+               : "l"(p)
+               : "memory");
+  return r;
+}
+
 /// The block's dynamic shared memory.
 AICF_DEVICE char* DynamicShared() {
   extern __shared__ __align__(16) char memory[];

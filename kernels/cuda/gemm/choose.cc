@@ -35,14 +35,17 @@ bool PrefersN(const Problem& p) {
   return std::abs(b.strides[n]) <= std::abs(b.strides[k]) || b.shape[k] == 1;
 }
 
-// Every block reads, adds up, scales and shares its rows before it multiplies them. In a decode
-// step that is hidden while the weights of all blocks are on their way, but blocks of a second
-// round ask for theirs late: each round costs what a norm of its own does
-// (bench/results/h200_language.md).
+// Every block reads its rows, multiplies them with the gain and shares them before it multiplies
+// them with B. In a decode step that is hidden while the weights of all blocks are on their way,
+// but blocks of a second round ask for theirs late, by little for a single row. So a norm pays in
+// products of thousands of columns, but not in one with a whole vocabulary. The times of several
+// rows are older than those of a single one (bench/results/h200_language.md).
 double RowNormUs(const Problem& p, double blocks, const DeviceSpec& d) {
   if (!NormalizesRows(p)) return 0;
   const double rounds = std::ceil(blocks / (2.0 * d.sm_count));
-  return 0.2 + 0.1 * static_cast<double>(ProductOf(p).rows) + 1.5 * (rounds - 1);
+  const auto rows = static_cast<double>(ProductOf(p).rows);
+  const double round_us = rows == 1 ? 0.15 : 1.5;
+  return (rows == 1 ? 0.1 : 0.2 + 0.1 * rows) + round_us * (rounds - 1);
 }
 
 }  // namespace
@@ -66,7 +69,7 @@ std::vector<Candidate> CandidatesFor<GemvHost>(const Problem& p, const DeviceSpe
   // launches, which a decode step is, up to 5 % less: its blocks have their weights under way in
   // registers, and leave room for those of the next kernel (bench/results/h200_language.md). Of
   // more bytes neither matters, and fewer it has in less time anyway.
-  constexpr double kSmallBytes = 4e6, kLargeBytes = 128e6;
+  constexpr double kSmallBytes = 4e6, kLargeBytes = 512e6;
   const bool chained = s.rows == 1 && !along_n && DTypeBytes(p.inputs[1].dtype) == 2 &&
                        abi::ByteCount(p) > kSmallBytes && abi::ByteCount(p) < kLargeBytes;
   const double us = PredictUs({.bytes = abi::ByteCount(p),

@@ -15,8 +15,8 @@ int64_t PartialBytes(const abi::Problem& p, const abi::Parameters& c) {
   return c["warps"] * s.halves * s.rows * 32 * c["piece"] * 4;
 }
 
-// Empty, or why the kernel cannot normalise the rows of A. Normalised rows lie in static shared
-// memory, together with a sum for each warp (gemm/normalized_rows.cuh).
+// Empty, or why the kernel cannot normalise the rows of A. Rows times the gain lie in static shared
+// memory, each with a sum for each of its warps (gemm/gained_rows.cuh).
 std::string RefuseNormalizing(const abi::Problem& p) {
   if (!NormalizesRows(p)) return {};
   const abi::View& b = p.inputs[1];
@@ -25,10 +25,10 @@ std::string RefuseNormalizing(const abi::Problem& p) {
     return "normalises rows only where B is contiguous along k";
   }
   const DType data = p.inputs[0].dtype;
-  const bool rounds = (p.math == abi::MathMode::kBf16 && data == DType::kBF16) ||
-                      (p.math == abi::MathMode::kFp16 && data == DType::kF16);
+  const bool rounds = p.math == abi::MathMode::kBf16 && data == DType::kBF16;
   const int64_t row = CeilDiv(std::max<int64_t>(1, b.shape[k]) * (rounds ? 2 : 4), 16) * 16;
-  const int64_t bytes = p.outputs[0].shape[k] * row + kMostWarps * 4;
+  const int64_t rows = p.outputs[0].shape[k];
+  const int64_t bytes = rows * (row + CeilDiv(CeilDiv(kMostWarps, rows) * 4, 16) * 16);
   if (bytes <= kStaticShared) return {};
   return StrCat("would need ", bytes, " bytes of static shared memory for its rows, at most ",
                 kStaticShared, " are allowed");
