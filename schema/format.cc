@@ -95,13 +95,16 @@ uint64_t FeaturesOf(const Program& program) {
   const bool parts = std::any_of(program.steps.begin(), program.steps.end(), [](const Step& s) {
     return abi::ReadsParts(s.problem) || abi::StoresParts(s.problem);
   });
+  const bool appends = std::any_of(program.steps.begin(), program.steps.end(),
+                                   [](const Step& s) { return abi::AppendsRows(s.problem); });
   const bool symbols = std::any_of(program.steps.begin(), program.steps.end(), [](const Step& s) {
     return s.symbol.starts_with(abi::kSymbolPrefix);
   });
   return (states || metas ? kFeatureState : 0) | (ordered ? kFeatureOrder : 0) |
          (halves ? kFeatureHalves : 0) | (normalizes ? kFeatureRowNorm : 0) |
          (scales ? kFeatureBlockScales : 0) | (moments ? kFeatureMoments : 0) |
-         (parts ? kFeatureParts : 0) | (symbols ? kFeatureSymbols : 0);
+         (parts ? kFeatureParts : 0) | (symbols ? kFeatureSymbols : 0) |
+         (appends ? kFeatureAppending : 0);
 }
 
 uint64_t SectionAlignment(SectionKind kind) { return kind == SectionKind::kWeights ? 4096 : 64; }

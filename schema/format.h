@@ -54,9 +54,10 @@ inline constexpr uint64_t kFeatureBlockScales = 16;  ///< GemmAttrs::scale_terms
 inline constexpr uint64_t kFeatureMoments = 32;      ///< GemmAttrs::moments_epsilon
 inline constexpr uint64_t kFeatureParts = 64;        ///< GemmAttrs::part_terms, part_columns
 inline constexpr uint64_t kFeatureSymbols = 128;     ///< Step.symbol with abi::kSymbolPrefix
+inline constexpr uint64_t kFeatureAppending = 256;   ///< AttentionAttrs::append_pairs
 inline constexpr uint64_t kKnownFeatures = kFeatureState | kFeatureOrder | kFeatureHalves |
                                            kFeatureRowNorm | kFeatureBlockScales | kFeatureMoments |
-                                           kFeatureParts | kFeatureSymbols;
+                                           kFeatureParts | kFeatureSymbols | kFeatureAppending;
 uint64_t FeaturesOf(const Program& program);
 inline constexpr uint16_t kMinorOfSignatures = 2;
 inline constexpr uint32_t kMaxSections = 64;

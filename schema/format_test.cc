@@ -301,6 +301,29 @@ TEST(FormatTest, AProductThatStoresMomentsOfPartsIsAFeature) {
   EXPECT_EQ((*read)->program().steps[0].problem.as<abi::GemmAttrs>().part_columns, 3);
 }
 
+TEST(FormatTest, AnAttentionThatAppendsIsAFeature) {
+  ProgramBuilder b;
+  abi::AttentionAttrs attrs;
+  attrs.pages = true;
+  attrs.append_pairs = 1;
+  const Dims head = {1, 1, 1, 2}, pool = {2, 1, 2, 2}, angle = {1, 1, 1};
+  const uint32_t q = b.Input("q", head), k = b.Input("k", head), v = b.Input("v", head);
+  const uint32_t keys = b.Input("keys", pool), values = b.Input("values", pool);
+  const uint32_t table = b.Input("table", {1, 1}, DType::kI32);
+  const uint32_t places = b.Input("places", {1, 1, 2}, DType::kI32);
+  const uint32_t cosine = b.Input("cosine", angle), sine = b.Input("sine", angle);
+  b.AddStep(Core(abi::Family::kAttention, attrs, 9),
+            {q, keys, values, table, k, v, places, cosine, sine},
+            {b.Output("y", head), b.Output("next_keys", pool), b.Output("next_values", pool)});
+  const auto file = Serialize(ContentsOf(b.Finish()));
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  const auto read = Artifact::Parse(*file, true);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ((*read)->header().required_features, kFeatureAppending);
+  EXPECT_EQ((*read)->program().steps[0].problem.as<abi::AttentionAttrs>().append_pairs, 1);
+  EXPECT_EQ(FeaturesOf(AttentionProgram()), 0u) << "attention that appends nothing";
+}
+
 TEST(FormatTest, AProductWithScalesOfBlocksIsAFeature) {
   ProgramBuilder b;
   abi::GemmAttrs attrs;

@@ -277,7 +277,8 @@ TEST(VerifyDeviceTest, InputsReadBeforeTheWait) {
     p.entry_points[0].inputs.push_back(1);
   };
   const Fault kFaults[] = {
-      {"not constant", turn_into_input, "is an input, expected a constant or a meta: it is read"}};
+      {"not constant", turn_into_input,
+       "is an input, expected a constant, a meta or a state from before the replay"}};
   ExpectFaults(AheadProgram(), kFaults);
   Program waits = AheadProgram();
   Step& s = waits.steps[0];
@@ -294,6 +295,88 @@ TEST(VerifyDeviceTest, InputsReadBeforeTheWait) {
   meta.entry_points[0].inputs.pop_back();
   meta.entry_points[0].metas.push_back(1);
   EXPECT_TRUE(VerifyProgram(meta).ok()) << VerifyProgram(meta).ToString();
+}
+
+// What else, besides the attention, a program of AppendingProgram does to its keys.
+enum class KeysAre { kLeftAlone, kNegatedBefore, kNegatedAfter };
+
+// An attention that appends a row to its keys and values in place, and reads both, with `ahead`,
+// before it waits for the step that makes its queries.
+Program AppendingProgram(KeysAre others, bool ahead) {
+  ProgramBuilder b;
+  abi::AttentionAttrs attrs;
+  attrs.lengths = attrs.pages = true;
+  attrs.append_pairs = 32;
+  abi::Problem attention = Core(abi::Family::kAttention, attrs, 10);
+  attention.math = abi::MathMode::kFp16;
+  const abi::Problem negation = Elementwise(abi::ExprOp::kNeg, DType::kF16);
+  const Dims heads = {1, 6, 1, 64}, row = {1, 1, 2, 64}, pool = {5, 2, 16, 64};
+  const uint32_t x = b.Input("x", heads, DType::kF16), q = b.Temp(heads, DType::kF16);
+  const uint32_t k = b.Input("k", row, DType::kF16), v = b.Input("v", row, DType::kF16);
+  const uint32_t cosine = b.Constant("cosine", {1, 1, 32}), sine = b.Constant("sine", {1, 1, 32});
+  const uint32_t lengths = b.Meta("lengths", {1}, DType::kI32);
+  const uint32_t table = b.Meta("table", {1, 4}, DType::kI32);
+  const uint32_t places = b.Meta("places", {1, 1, 2}, DType::kI32);
+  uint32_t keys = b.State("keys", pool, DType::kF16);
+  const uint32_t values = b.State("values", pool, DType::kF16);
+  const auto negate = [&](uint32_t state) {
+    const uint32_t negated = b.Update("keys.negated", state);
+    b.AddStep(negation, {state}, {negated});
+    return negated;
+  };
+  if (others == KeysAre::kNegatedBefore) keys = negate(keys);
+  const uint32_t next_keys = b.Update("keys.next", keys);
+  const uint32_t next_values = b.Update("values.next", values);
+  b.AddStep(negation, {x}, {q});
+  b.AddStep(attention, {q, keys, values, lengths, table, k, v, places, cosine, sine},
+            {b.Output("y", heads, DType::kF16), next_keys, next_values});
+  if (others == KeysAre::kNegatedAfter) negate(next_keys);
+  Program p = OnDevice(b.Finish());
+  for (Step& s : p.steps) {
+    if (s.problem.family != abi::Family::kAttention) continue;
+    const abi::KernelInfo& kernel = *abi::FindKernel(s.kernel);
+    EXPECT_EQ(kernel.key, "cuda.attention.decode");
+    if (ahead) SetVariant(s, kernel.variant(s.problem, abi::WithAhead(kernel, s.parameters)));
+    s.symbol = abi::InstanceSymbol(s.kernel, s.problem, VariantOf(s));
+  }
+  return p;
+}
+
+TEST(VerifyDeviceTest, StatesThatOneStepChangesMayBeReadBeforeItsWait) {
+  const Fault kFaults[] = {
+      {"each in place of the other",
+       [](Program& p) { std::swap(p.steps[1].outputs[1], p.steps[1].outputs[2]); },
+       "reads the old value"},
+      {"new rows that are put into other elements",
+       [](Program& p) {
+         Step& s = p.steps[1];
+         for (abi::View* v : {&s.problem.outputs[1], &s.problem.outputs[2]}) v->shape[0] = 4;
+         for (abi::View* v : {&s.problem.inputs[1], &s.problem.inputs[2]}) {
+           v->shape[0] = 4;
+           v->offset = 2 * 16 * 64;
+         }
+         s.symbol = abi::InstanceSymbol(s.kernel, s.problem, VariantOf(s));
+       },
+       "reads the old value"}};
+  ExpectFaults(AppendingProgram(KeysAre::kLeftAlone, true), kFaults);
+  EXPECT_EQ(FeaturesOf(AppendingProgram(KeysAre::kLeftAlone, true)),
+            kFeatureState | kFeatureSymbols | kFeatureAppending);
+}
+
+// The step that writes the state may still run, or run already, while the attention reads ahead.
+TEST(VerifyDeviceTest, StatesThatOtherStepsWriteAreReadBehindTheWait) {
+  ExpectAccepted(AppendingProgram(KeysAre::kNegatedAfter, false));
+  ExpectRefused(AppendingProgram(KeysAre::kNegatedAfter, true),
+                "step 1 (\"cuda.attention.decode\") reads buffer 9 \"keys\" before it waits, and "
+                "step 2 (\"cuda.elementwise.");
+}
+
+// An update is what an earlier step writes.
+TEST(VerifyDeviceTest, UpdatesOfStatesAreReadBehindTheWait) {
+  ExpectAccepted(AppendingProgram(KeysAre::kNegatedBefore, false));
+  ExpectRefused(AppendingProgram(KeysAre::kNegatedBefore, true),
+                "\"keys.negated\" is a state, expected a constant, a meta or a state from before "
+                "the replay: it is read before the kernel waits");
 }
 
 TEST(VerifyDeviceTest, TensorMapsFollowFromTheParameters) {

@@ -10,6 +10,7 @@
 
 #include "base/checked.h"
 #include "base/scanner.h"
+#include "kernels/abi/packing.h"
 #include "schema/verify.h"
 #include "schema/verify_cover.h"
 #include "schema/verify_internal.h"
@@ -144,6 +145,7 @@ class StateVerifier {
         return Error(Code::kResource, "state ", Describe(p_, state), " has too many accesses");
       }
       AICF_RETURN_IF_ERROR(CheckOneLine(all));
+      AICF_RETURN_IF_ERROR(CheckAhead(all));
       for (const StateAccess& w : all.writes) {
         for (const StateAccess& r : all.reads) AICF_RETURN_IF_ERROR(CheckRead(r, w));
         for (const StateAccess& other : all.writes) AICF_RETURN_IF_ERROR(CheckWrites(other, w));
@@ -161,6 +163,22 @@ class StateVerifier {
         if (fresh || known->second == a.buffer) continue;
         return Error(Code::kBadArtifact, Describe(p_, known->second), " and ",
                      Describe(p_, a.buffer), " are both update ", a.version, " of one state");
+      }
+    }
+    return OkStatus();
+  }
+
+  // Checks that what a kernel reads before it waits for the kernel before it is written by no other
+  // step of the replay. CheckRead shows that no earlier trip of its own writes it.
+  Status CheckAhead(const Accesses& all) const {
+    for (const StateAccess& r : all.reads) {
+      const Step& step = p_.steps[r.step];
+      if (!abi::ReadsAhead(*c_.kernels[r.step], step.problem, step.parameters, r.operand)) continue;
+      for (const StateAccess& w : all.writes) {
+        if (w.step == r.step) continue;
+        return Error(Code::kBadArtifact, DescribeStep(p_, r.step), " reads ",
+                     Describe(p_, r.buffer), " before it waits, and ", DescribeStep(p_, w.step),
+                     " writes that state");
       }
     }
     return OkStatus();

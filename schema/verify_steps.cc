@@ -138,15 +138,16 @@ Status CheckOperandCounts(const Program& p, const Step& s) {
   return OkStatus();
 }
 
-// What a kernel reads before it waits for the kernel before it may be written by no step: it has to
-// be a constant or a meta.
+// What a kernel reads before it waits for the kernel before it may be written by no other step: it
+// has to be a constant, a meta, or a state of which VerifyState proves that.
 Status CheckAhead(const Program& p, const Step& s, const abi::KernelInfo& kernel, size_t k) {
   const Buffer& b = p.buffers[s.inputs[k]];
-  if (b.role == Role::kConstant || b.role == Role::kMeta) return OkStatus();
+  if (b.role == Role::kConstant || b.role == Role::kMeta || IsState(b)) return OkStatus();
   if (!abi::ReadsAhead(kernel, s.problem, s.parameters, k)) return OkStatus();
   return Error(Code::kBadArtifact, "input ", k, ": ", Describe(p, s.inputs[k]), " is ",
                RoleWithArticle(b.role),
-               ", expected a constant or a meta: it is read before the kernel ", "waits");
+               ", expected a constant, a meta or a state from before the replay: it is read before "
+               "the kernel waits");
 }
 
 Status CheckOperands(const VerifyContext& c, const Step& s, const abi::KernelInfo& kernel) {

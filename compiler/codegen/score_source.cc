@@ -66,6 +66,14 @@ std::string ScoreSource(const abi::Problem& p) {
   const abi::AttentionShape s = abi::AttentionShapeOf(p);
   std::string out = OperandName("Lengths", s.lengths) + OperandName("Table", s.table) +
                     OperandName("Origins", s.origins);
+  out += OperandName("NewKeys", s.new_keys) + OperandName("NewValues", s.new_values) +
+         OperandName("Places", s.places) + OperandName("Cosine", s.cosine) +
+         OperandName("Sine", s.sine);
+  const bool appends = abi::AppendsRows(p);
+  const size_t next_keys = appends ? size_t{abi::kAttentionNextKeys} : 0;
+  const size_t next_values = appends ? size_t{abi::kAttentionNextValues} : 0;
+  out += StrCat("typedef Out", next_keys, " NextKeysView;\n");
+  out += StrCat("typedef Out", next_values, " NextValuesView;\n");
   out += StrCat("typedef Out", p.outputs.size() - 1, " LogView;\n");
   out += BoolConstant("kHasScore", !p.score.empty());
   out += BoolConstant("kScoreMovesAlongHeads", MovesAlong(p, 1));

@@ -1,5 +1,7 @@
 #include "compiler/select/questions.h"
 
+#include <algorithm>
+
 #include "compiler/costs/cached_costs.h"
 #include "compiler/select/choose.h"
 #include "kernels/abi/packing.h"
@@ -34,6 +36,45 @@ std::string RefuseGrowth(const ir::LoweredBuffer& constant, uint64_t packed_byte
   return StrCat("packs the ", bytes, " bytes of '", constant.name, "' into ", packed_bytes);
 }
 
+bool Names(const std::vector<ir::BufferId>& list, ir::BufferId b) {
+  return std::ranges::find(list, b) != list.end();
+}
+
+bool CopiesInto(const ir::Lowered& lowered, ir::BufferId value, ir::BufferId present) {
+  return std::ranges::any_of(lowered.steps, [&](const ir::LoweredStep& s) {
+    return Names(s.inputs, value) && Names(s.outputs, present);
+  });
+}
+
+// Whether no other step than this one reads or changes the state that is its input `i`: the output
+// that may take the input's place is the state's new value, which then needs no copy at the end
+// (UpdateStatesInPlace).
+bool ChangesAlone(const abi::KernelInfo& kernel, const ir::Lowered& lowered,
+                  const ir::LoweredStep& step, size_t i) {
+  const auto state = std::ranges::find(lowered.states, step.inputs[i], &ir::LoweredState::past);
+  if (state == lowered.states.end() || !step.guards.empty() || step.loop != ir::kNoLoop)
+    return false;
+  const auto k = static_cast<size_t>(abi::OutputInPlaceOf(step.problem, static_cast<int>(i)));
+  if (step.problem.inputs[i] != step.problem.outputs[k] ||
+      !kernel.in_place(step.problem, static_cast<int>(i))) {
+    return false;
+  }
+  const ir::BufferId value = step.outputs[k];
+  if (std::ranges::count(step.inputs, state->past) != 1) return false;
+  if (lowered.buffers[value].role != schema::Role::kTemp) return false;
+  for (const ir::LoweredState& other : lowered.states) {
+    if (&other != &*state && CopiesInto(lowered, value, other.present)) return false;
+  }
+  for (const ir::LoweredStep& other : lowered.steps) {
+    if (&other == &step) continue;
+    if (Names(other.inputs, state->past) || Names(other.outputs, value)) return false;
+    if (std::ranges::find(other.guards, state->past, &schema::Guard::buffer) != other.guards.end())
+      return false;
+    if (Names(other.outputs, state->present) && other.inputs != std::vector{value}) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 // A kernel with its own weight layout needs the weights at compile time, and one that reads them
@@ -53,7 +94,8 @@ std::string RefuseOperands(const abi::KernelInfo& kernel, const abi::Parameters&
       return StrCat("packs ", operand, "at compile time, which is not constant");
     }
     if (buffer.role != schema::Role::kMeta &&
-        abi::ReadsAhead(kernel, step.problem, parameters, i)) {
+        abi::ReadsAhead(kernel, step.problem, parameters, i) &&
+        !ChangesAlone(kernel, lowered, step, i)) {
       return StrCat("reads ", operand, "before it waits, which is not constant");
     }
   }

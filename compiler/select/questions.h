@@ -12,8 +12,9 @@
 namespace aicf {
 
 /// Empty, or why the kernel cannot run the step with these parameters: they would pack an operand
-/// that is not constant, read an operand that is neither constant nor a meta before the kernel
-/// waits for the one before it, or pack a constant that a view repeats into many times its bytes.
+/// that is not constant, read an operand before the kernel waits for the one before it that is no
+/// constant, no meta, and no state that this step alone changes, or pack a constant that a view
+/// repeats into many times its bytes.
 std::string RefuseOperands(const abi::KernelInfo& kernel, const abi::Parameters& parameters,
                            const ir::Lowered& lowered, const ir::LoweredStep& step);
 

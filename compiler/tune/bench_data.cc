@@ -148,15 +148,21 @@ bool FillLengths(const Problem& p, int input, std::byte* buffer) {
 }
 
 /// Attention over full caches: every key valid, every page another one, the last row at the last
-/// key.
+/// key. A row that is appended takes the place of the last key.
 bool FillAttention(const Problem& p, int input, std::byte* buffer) {
   if (p.family != Family::kAttention) return false;
   const abi::AttentionShape s = abi::AttentionShapeOf(p);
-  if (input < 3 || input >= s.core_inputs) return false;
+  const bool known =
+      input == s.lengths || input == s.table || input == s.origins || input == s.places;
+  if (input < 3 || !known) return false;
   const View& view = p.inputs[static_cast<size_t>(input)];
+  const int64_t pages = s.page > 0 ? s.keys / s.page : 0, pool = std::max<int64_t>(1, s.pool);
   ForEachElement(view, buffer, [&](const Dims& at, std::byte* to) {
     int64_t value = input == s.lengths ? s.keys : s.keys - s.rows;
-    if (input == s.table) value = (at[0] * view.shape[1] + at[1]) % std::max<int64_t>(1, s.pool);
+    if (input == s.table) value = (at[0] * pages + at[1]) % pool;
+    if (input == s.places) {
+      value = at[2] == 0 ? (at[0] * pages + std::max<int64_t>(0, pages - 1)) % pool : s.page - 1;
+    }
     StoreInteger(view.dtype, value, to);
   });
   return true;

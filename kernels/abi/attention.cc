@@ -51,6 +51,11 @@ AttentionShape AttentionShapeOf(const Problem& p) {
     s.keys = p.inputs[static_cast<size_t>(s.table)].shape[1] * s.page;
   }
   if (a.rows == RowOrigin::kOperand) s.origins = s.core_inputs++;
+  if (a.append_pairs != 0) {
+    for (int* operand : {&s.new_keys, &s.new_values, &s.places, &s.cosine, &s.sine}) {
+      *operand = s.core_inputs++;
+    }
+  }
   return s;
 }
 

@@ -14,10 +14,15 @@ struct AttentionShape {
   int64_t page = 0, pool = 0;        ///< keys per page, pages of the pool; 0 without `pages`
   // Operand numbers; -1: absent.
   int lengths = -1, table = -1, origins = -1;
+  // Operands of a step that appends.
+  int new_keys = -1, new_values = -1, places = -1, cosine = -1, sine = -1;
   int core_inputs = 3;
   /// Query heads that read one key head.
   int64_t group() const { return query_heads / key_heads; }
 };
+
+/// Outputs of a step that appends, behind its result.
+enum AttentionOutput : size_t { kAttentionNextKeys = 1, kAttentionNextValues = 2 };
 
 /// REQUIRES: a valid problem of the attention family.
 AttentionShape AttentionShapeOf(const Problem& problem);

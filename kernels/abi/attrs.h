@@ -383,6 +383,7 @@ enum class RowOrigin : uint8_t {
 ///   table [B, N] i32          with `pages`: k and v are pools [P, Hkv, page, D or Dv]; key j is row
 ///                             j % page of page table[b, j / page], and Tk = N * page
 ///   origins [B] i32 or i64    with rows == kOperand
+///   with append_pairs, five operands more (see below)
 /// then the operands of the score expression, each a view [B, Hq, Tq, Tk] (stride 0 where it repeats).
 /// Outputs: out [B, Hq, Tq, Dv] (any of f32, f16, bf16, and f8e4m3fn, where the largest number stands
 /// for what is beyond it; f64 for f64 data) and, when there is a second one, lse [B, Hq, Tq] (f32; f64
@@ -403,6 +404,17 @@ enum class RowOrigin : uint8_t {
 ///
 /// Products, scores and sums are f32 (f64 for f64 data) in every math mode; the mode says how the
 /// factors of both products are rounded, the weights exp(s - max) among them.
+///
+/// With append_pairs the step first does what AppendAttrs says, with one new row for each request.
+/// It has pages, Tq is 1, Dv is D, and the data are f32, f16 or bf16. The operands are
+///   new k, new v [B, 1, Hkv, D]       of q's dtype
+///   places [B, 1, 2] i32              page and row in it; a row whose place is outside the pools is
+///                                     left out
+///   cosine, sine [B, 1, append_pairs] f32, f16 or bf16
+/// It turns q and new k, rounds both to their dtype, puts new k and new v in their places, and
+/// attends to the pools with these rows. No two requests have the same place, and no request sees a
+/// key in the place of another one. Outputs: out, next keys [P, Hkv, page, D] and next values
+/// likewise, which are k and v with the new rows; there is no lse.
 struct AttentionAttrs {
   double scale = 1;
   bool lengths = false;
@@ -411,6 +423,7 @@ struct AttentionAttrs {
   int64_t offset = 0;
   int64_t window_left = -1;   ///< keys before the row's position that it sees; -1: all
   int64_t window_right = -1;  ///< keys after it; -1: all
+  AddedInt<0> append_pairs = {};  ///< 0: appends nothing; otherwise as AppendAttrs::pairs
   template <class V> void Visit(V&& v) {
     v("scale", scale);
     v("lengths", lengths);
@@ -419,6 +432,7 @@ struct AttentionAttrs {
     v("offset", offset);
     v("window_left", window_left);
     v("window_right", window_right);
+    v("append_pairs", append_pairs);
   }
 };
 

@@ -58,7 +58,8 @@ struct KernelInfo {
   bool waits_first;
   /// kCuda: whether the kernel is able to read the input before that wait. It does so where its
   /// parameter "ahead" is not 0; the input then has to be a constant or a meta tensor, which no
-  /// kernel writes. nullptr: the kernel has no such parameter and reads nothing before the wait.
+  /// kernel writes, or a state that no other step of the entry point writes. nullptr: the kernel
+  /// has no such parameter and reads nothing before the wait.
   bool (*reads_ahead)(const Problem&, size_t input) = nullptr;
 
   /// Names and ranges of the kernel's parameters, in their order. Empty: the kernel has no

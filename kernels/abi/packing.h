@@ -1,4 +1,4 @@
-/// Operands that no step may write: those that a kernel wants in its own layout
+/// Operands that no other step may write: those that a kernel wants in its own layout
 /// (KernelInfo::packed, pack, unpack), and those that it reads before it waits for its predecessor
 /// (KernelInfo::reads_ahead). ReadsAhead and LayoutOf may be asked of every kernel, also of one
 /// without such operands.

@@ -113,6 +113,9 @@ Result<Extent> ExtentOf(const View& view) {
 }
 
 int OutputInPlaceOf(const Problem& p, int input) {
+  if (AppendsRows(p) && (input == 1 || input == 2)) {
+    return static_cast<int>(input == 1 ? kAttentionNextKeys : kAttentionNextValues);
+  }
   const bool values = p.family == Family::kAppend && input == static_cast<int>(kAppendValues);
   return values ? static_cast<int>(kNextValues) : 0;
 }
@@ -172,6 +175,14 @@ std::string RefuseStoredParts(const Problem& problem) {
   return StoresParts(problem) ? "does not store the moments of its results" : "";
 }
 
+bool AppendsRows(const Problem& problem) {
+  return problem.family == Family::kAttention && problem.as<AttentionAttrs>().append_pairs != 0;
+}
+
+std::string RefuseAppending(const Problem& problem) {
+  return AppendsRows(problem) ? "does not append to its keys and values" : "";
+}
+
 size_t ResultCount(const Problem& problem) {
   return problem.outputs.size() - (StoresMoments(problem) || StoresParts(problem) ? 1 : 0);
 }
@@ -223,7 +234,10 @@ double CoreFlops(const Problem& p) {
     case Family::kAttention: {
       // Both products, some operations of the softmax, and the score expression.
       const AttentionShape s = AttentionShapeOf(p);
-      return ScoreCount(p) * (2 * static_cast<double>(s.head + s.value_head) + 12 + Flops(p.score));
+      const double turned = 6 * static_cast<double>(s.batch * (s.query_heads + s.key_heads)) *
+                            static_cast<double>(p.as<AttentionAttrs>().append_pairs);
+      return turned +
+             ScoreCount(p) * (2 * static_cast<double>(s.head + s.value_head) + 12 + Flops(p.score));
     }
     case Family::kExcite: {
       // An addition per element, two products, and what is applied to each of their results.
@@ -284,6 +298,14 @@ double ByteCount(const Problem& p) {
         DomainCount(p.inputs[static_cast<size_t>(AttentionShapeOf(p).table)].shape);
     const double unread = pool > named ? 1 - named / pool : 0;
     bytes -= unread * (DistinctBytes(p.inputs[1]) + DistinctBytes(p.inputs[2]));
+  }
+  if (AppendsRows(p)) {
+    // Only the new rows of the pools are written.
+    const AttentionShape s = AttentionShapeOf(p);
+    for (size_t o : {kAttentionNextKeys, kAttentionNextValues}) {
+      const auto row = static_cast<size_t>(o == kAttentionNextKeys ? s.new_keys : s.new_values);
+      bytes += DistinctBytes(p.inputs[row]) - DistinctBytes(p.outputs[o]);
+    }
   }
   return bytes;
 }

@@ -170,6 +170,12 @@ bool StoresParts(const Problem& problem);
 /// for it.
 std::string RefuseStoredParts(const Problem& problem);
 
+/// True for an attention that appends rows to its pools first (AttentionAttrs::append_pairs).
+/// Kernels take it only where they say so.
+bool AppendsRows(const Problem& problem);
+/// The refusal of a kernel that does not append; empty where the problem does not ask for it.
+std::string RefuseAppending(const Problem& problem);
+
 /// Number of outputs that are results of the epilogue: all but stored moments and parts.
 size_t ResultCount(const Problem& problem);
 

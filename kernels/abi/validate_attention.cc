@@ -7,6 +7,7 @@ namespace aicf::abi {
 namespace {
 
 constexpr int64_t kMaxAttentionExtent = (int64_t{1} << 31) - 1;
+constexpr int kAppendOperands = 5;
 
 Status CheckAttributes(const Problem& p, const AttentionAttrs& a) {
   if (a.rows >= RowOrigin::kCount) return Bad(p, "unknown row origin");
@@ -20,14 +21,20 @@ Status CheckAttributes(const Problem& p, const AttentionAttrs& a) {
 
 /// How many core operands the attributes name.
 int CoreCount(const AttentionAttrs& a) {
-  return 3 + (a.lengths ? 1 : 0) + (a.pages ? 1 : 0) + (a.rows == RowOrigin::kOperand ? 1 : 0);
+  return 3 + (a.lengths ? 1 : 0) + (a.pages ? 1 : 0) + (a.rows == RowOrigin::kOperand ? 1 : 0) +
+         (a.append_pairs != 0 ? kAppendOperands : 0);
 }
 
 Status CheckCounts(const Problem& p, const AttentionAttrs& a) {
   if (p.core_inputs != CoreCount(a)) {
     return Bad(p, p.core_inputs, " core operands, expected ", CoreCount(a));
   }
-  if (p.outputs.size() > 2) return Bad(p, p.outputs.size(), " outputs, expected 1 or 2");
+  if (a.append_pairs != 0 && p.outputs.size() != 3) {
+    return Bad(p, p.outputs.size(), " outputs of a step that appends, expected 3");
+  }
+  if (a.append_pairs == 0 && p.outputs.size() > 2) {
+    return Bad(p, p.outputs.size(), " outputs, expected 1 or 2");
+  }
   for (int i = 0; i < 3; ++i) {
     const View& v = p.inputs[static_cast<size_t>(i)];
     if (v.shape.rank() != 4) return Bad(p, "q, k and v have rank 4");
@@ -100,6 +107,50 @@ Status CheckShapes(const Problem& p, const AttentionShape& s) {
   return OkStatus();
 }
 
+bool IsAppended(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
+Status CheckNextPool(const Problem& p, size_t output, size_t input, std::string_view name) {
+  const View &next = p.outputs[output], &past = p.inputs[input];
+  if (next.dtype != past.dtype) {
+    return Bad(p, name, " are ", DTypeName(next.dtype), " after and ", DTypeName(past.dtype),
+               " before");
+  }
+  return CheckSameShape(p, next, past.shape, name);
+}
+
+// The rules of a step that appends, beside those of every attention.
+Status CheckAppended(const Problem& p, const AttentionShape& s) {
+  const auto& a = p.as<AttentionAttrs>();
+  if (!AppendsRows(p)) return OkStatus();
+  const auto input = [&](int operand) -> const View& {
+    return p.inputs[static_cast<size_t>(operand)];
+  };
+  if (!a.pages || s.rows != 1) return Bad(p, "appends without pages, or to more than one row");
+  if (s.value_head != s.head) return Bad(p, "appends keys and values of different heads");
+  const int64_t pairs = a.append_pairs;
+  if (pairs < 1 || pairs > s.head / 2) {
+    return Bad(p, pairs, " pairs in heads of ", s.head, " elements");
+  }
+  const DType data = p.inputs[0].dtype;
+  if (!IsAppended(data)) return Bad(p, "appends ", DTypeName(data), " rows");
+  const Dims row = {s.batch, 1, s.key_heads, s.head}, table = {s.batch, 1, a.append_pairs};
+  for (int operand : {s.new_keys, s.new_values}) {
+    if (input(operand).dtype != data) return Bad(p, "new rows are not of q's dtype");
+    AICF_RETURN_IF_ERROR(CheckSameShape(p, input(operand), row, "new rows"));
+  }
+  if (input(s.places).dtype != DType::kI32) return Bad(p, "places are not i32");
+  AICF_RETURN_IF_ERROR(CheckSameShape(p, input(s.places), {s.batch, 1, 2}, "places"));
+  for (int operand : {s.cosine, s.sine}) {
+    if (!IsAppended(input(operand).dtype))
+      return Bad(p, "cosines or sines are not f32, f16 or bf16");
+    AICF_RETURN_IF_ERROR(CheckSameShape(p, input(operand), table, "cosines or sines"));
+  }
+  AICF_RETURN_IF_ERROR(CheckNextPool(p, kAttentionNextKeys, 1, "keys"));
+  return CheckNextPool(p, kAttentionNextValues, 2, "values");
+}
+
 Status CheckScore(const Problem& p, const AttentionShape& s) {
   const DType raw = ComputeDType(p.inputs[0].dtype);
   std::vector<DType> inputs = {raw};
@@ -128,6 +179,7 @@ Status CheckRules<Family::kAttention>(const Problem& p) {
   AICF_RETURN_IF_ERROR(CheckDTypes(p));
   const AttentionShape s = AttentionShapeOf(p);
   AICF_RETURN_IF_ERROR(CheckShapes(p, s));
+  AICF_RETURN_IF_ERROR(CheckAppended(p, s));
   return CheckScore(p, s);
 }
 

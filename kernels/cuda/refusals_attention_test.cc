@@ -103,6 +103,82 @@ TEST(CudaRefusals, OfTheDecodeAttention) {
   EXPECT_NE(FindKernel(key)->refuse(many, split, Device()).find("more blocks"), std::string::npos);
 }
 
+// A row of 2 requests with 6 query heads over 2 key heads of 64 elements goes to pages of 16 rows.
+Problem AppendingTo16Rows(int64_t pairs = 32) {
+  const auto f16 = [](const Dims& shape) { return DenseView(DType::kF16, shape); };
+  const auto i32 = [](const Dims& shape) { return DenseView(DType::kI32, shape); };
+  AttentionAttrs a;
+  a.lengths = a.pages = true;
+  a.rows = RowOrigin::kLastKeys;
+  a.append_pairs = pairs;
+  const View pool = f16({40, 2, 16, 64}), row = f16({2, 1, 2, 64});
+  const View angles = DenseView(DType::kF32, {2, 1, pairs});
+  Problem p = ProblemOf(Family::kAttention, a, 10,
+                        {f16({2, 6, 1, 64}), pool, pool, i32({2}), i32({2, 20}), row, row,
+                         i32({2, 1, 2}), angles, angles},
+                        {f16({2, 6, 1, 64}), pool, pool});
+  p.math = MathMode::kFp16;
+  return p;
+}
+
+TEST(CudaRefusals, OfTheDecodeAttentionThatAppends) {
+  const char* key = "cuda.attention.decode";
+  for (int64_t pairs : {8, 24, 32}) EXPECT_EQ(Unsupported(key, AppendingTo16Rows(pairs)), "");
+  ExpectUnsupported(key, AppendingTo16Rows(1), "turns 1 pairs, no multiple of 8");
+  ExpectUnsupported(key, AppendingTo16Rows(12), "turns 12 pairs, no multiple of 8");
+  const Problem p = AppendingTo16Rows();
+  const struct {
+    const char* name;
+    View* (*of)(Problem&);
+  } kViews[] = {{"q", [](Problem& other) { return &other.inputs[0]; }},
+                {"new k", [](Problem& other) { return &other.inputs[5]; }},
+                {"new v", [](Problem& other) { return &other.inputs[6]; }},
+                {"next k", [](Problem& other) { return &other.outputs[1]; }},
+                {"next v", [](Problem& other) { return &other.outputs[2]; }}};
+  for (const auto& [name, of] : kViews) {
+    Problem late = p;
+    of(late)->offset = 4;
+    ExpectUnsupported(key, late, StrCat(name, " begins at element 4, no multiple of 8"));
+    Problem apart = p;
+    for (int64_t& stride : of(apart)->strides) stride *= 2;
+    ExpectUnsupported(key, apart, StrCat(name, " is not contiguous along a head"));
+    Problem padded = p;
+    Dims heads = of(padded)->shape;
+    heads[3] = 68;
+    of(padded)->strides = DenseView(DType::kF16, heads).strides;
+    ExpectUnsupported(key, padded, StrCat(name, " has a stride of 68 elements, no multiple of 8"));
+  }
+}
+
+TEST(CudaRefusals, OfOtherAttentionThatWouldAppend) {
+  for (const char* key :
+       {"cuda.attention.hopper", "cuda.attention.tensor", "cuda.attention.general"}) {
+    ExpectUnsupported(key, AppendingTo16Rows(), "does not append to its keys and values");
+  }
+}
+
+// Pools that are appended to are the only operands in whose place there are results, and they are
+// read ahead, as the operands are that say where keys lie. New rows and their places are not.
+TEST(CudaDecodeAttention, AppendsInPlaceAndAhead) {
+  const KernelInfo& kernel = *FindKernel("cuda.attention.decode");
+  Problem p = AppendingTo16Rows();
+  for (int input = 0; input < 10; ++input) {
+    const bool pool = input == 1 || input == 2;
+    EXPECT_EQ(kernel.in_place(p, input), pool) << input;
+    const bool lengths_or_table = input == 3 || input == 4;
+    EXPECT_EQ(kernel.reads_ahead(p, static_cast<size_t>(input)), pool || lengths_or_table) << input;
+  }
+  p.outputs[2].offset = 8;
+  EXPECT_TRUE(kernel.in_place(p, 1));
+  EXPECT_FALSE(kernel.in_place(p, 2)) << "other elements";
+  // Attention to one key, whose operands all have the shape of the result.
+  const Problem other = Attention({2, 6, 1, 64}, 1, 64, DType::kF16, MathMode::kFp16);
+  for (int input = 0; input < 3; ++input) {
+    EXPECT_FALSE(kernel.in_place(other, input)) << input;
+    EXPECT_FALSE(kernel.reads_ahead(other, static_cast<size_t>(input))) << input;
+  }
+}
+
 TEST(CudaRefusals, OfTheHopperAttention) {
   const char* key = "cuda.attention.hopper";
   using enum MathMode;

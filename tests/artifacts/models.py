@@ -187,9 +187,8 @@ def gated():
     return Case(m, [m.node("Mul", [m.node("Mul", [gate, m.node("Sigmoid", [gate])]), up])])
 
 
-def texts():
-    """A language model: weights in blocks, a paged cache, prefill and decode that share it, tokens drawn."""
-    model = gguf.Llama(gguf.Q8_0, 51, hidden=128, heads=2, key_heads=1, feed_forward=64, vocabulary=48)
+def text_samples():
+    """Metas of one prefill and one decode step, for 48 tokens and pages of 8."""
     draw = {"temperature": np.float32([0.9]), "top_k": np.int32([5]), "top_p": np.float32([0.9]),
             "min_p": np.float32([0.05]), "seeds": np.int64([3])}
     prefill = {"tokens": np.int32([[1, 17, 4, 9, 30, 2, 0, 0]]), "slots": np.int32([1]), "origins": np.int32([0]),
@@ -197,9 +196,23 @@ def texts():
     decode = {"tokens": np.int32([[5], [-1]]), "slots": np.int32([1, 0]), "origins": np.int32([9, 0]),
               "lengths": np.int32([10, 1]), "pages": np.int32([[5, 4, 0, 0], [2, 0, 0, 0]]),
               **{name: np.repeat(value, 2) for name, value in draw.items()}}
+    return [prefill, decode]
+
+
+def texts():
+    """A language model: weights in blocks, a paged cache, prefill and decode that share it, tokens drawn."""
+    model = gguf.Llama(gguf.Q8_0, 51, hidden=128, heads=2, key_heads=1, feed_forward=64, vocabulary=48)
     flags = ("--context=32", "--page=8", "--cache=64", "--cache-precision=fp16", "--prefill=8", "--decode=2",
              "--logits", "--math=fp32")
-    return LanguageCase(model, [prefill, decode], flags)
+    return LanguageCase(model, text_samples(), flags)
 
 
-CASES = [image, boxes, sequence, stream, product, long_sums, batches, packed, excited, gated, texts]
+def appending():
+    """A language model in 16 bits: on a GPU its decode steps append to the cache as attention begins."""
+    model = gguf.Llama(gguf.F16, 52, hidden=128, heads=2, key_heads=1, feed_forward=64, vocabulary=48)
+    flags = ("--context=32", "--page=8", "--cache=64", "--precision=fp16", "--cache-precision=fp16", "--prefill=8",
+             "--decode=2", "--logits")
+    return LanguageCase(model, text_samples(), flags)
+
+
+CASES = [image, boxes, sequence, stream, product, long_sums, batches, packed, excited, gated, texts, appending]

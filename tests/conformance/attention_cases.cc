@@ -164,6 +164,7 @@ template <>
 void CaseMaker::Fresh<abi::Family::kAttention>() {
   p_.math = random_.Pick(options_.math);
   if (p_.math == abi::MathMode::kFp8) p_.math = abi::MathMode::kFp16;
+  if (options_.appends) return AppendingAttention();
   const bool shorts = p_.math == abi::MathMode::kFp16 || p_.math == abi::MathMode::kBf16;
   const bool engine = shorts && random_.OneIn(2);
   const bool decode = shorts && !engine && random_.OneIn(2);

@@ -61,6 +61,8 @@ class CaseMaker {
   View CacheView(DType dtype, const Dims& shape, bool repeats);
   View EngineView(DType dtype, const Dims& shape, bool repeat);
   void FillAttention(int64_t pool);
+  void AppendingAttention();
+  void FillAppended();
   /// Writes NaN wherever the cache holds no valid key.
   void SpoilUnusedKeys();
   double MathUnit() const;

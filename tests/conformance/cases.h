@@ -47,6 +47,7 @@ struct CaseOptions {
   bool eight_bits = false;
   /// gemm: only float8, with scales for blocks of 128 terms. REQUIRES eight_bits.
   bool block_scales = false;
+  bool appends = false;  ///< attention: it appends a row of each request to its pages
 };
 
 /// A random case of the family; equal arguments give equal cases. The problem is valid.

@@ -98,7 +98,9 @@ std::vector<Share> SharesOf(Family family) {
       return {{220, 1, {}},
               {220, 1, {.math = reduced}},
               {60, 1, {.whole_numbers = false}},
-              {100, 1, {.math = {MathMode::kFp16, MathMode::kBf16}}, false, true}};
+              {100, 1, {.math = {MathMode::kFp16, MathMode::kBf16}}, false, true},
+              {100, 1, {.math = {MathMode::kFp16, MathMode::kBf16}, .appends = true}},
+              {60, 1, {.math = {MathMode::kFp16, MathMode::kBf16}, .appends = true}, false, true}};
     case Family::kBlockGemm:
       return {{80, 1, {}},
               {30, 2, {.rows = 1}},

@@ -50,6 +50,10 @@ Why Explain(const ir::StepEditor& editor, const PassContext& context, int p, int
     return {DecisionKind::kPrologue,
             OrDisabled(TryRowNorm(editor, context, p, c), "norm-into-product")};
   }
+  if (AttendsToAppended(producer, consumer)) {
+    return {DecisionKind::kFusion,
+            OrDisabled(TryAppending(editor, context, p, c), "append-into-attention")};
+  }
   if (MultipliesLayerNorm(producer, consumer)) {
     return {DecisionKind::kPrologue,
             OrDisabled({NormMoments(editor, context, p).Check(), {}}, "moments-in-product")};

@@ -31,7 +31,7 @@ bool Named(const PassContext& context, const ir::LoweredStep& step) {
 
 }  // namespace
 
-std::string CheckProducer(const ir::StepEditor& editor, const PassContext& context, int producer,
+std::string CheckTogether(const ir::StepEditor& editor, const PassContext& context, int producer,
                           int consumer) {
   const ir::LoweredStep& p = editor.step(producer);
   if (Named(context, p) || Named(context, editor.step(consumer))) {
@@ -52,6 +52,14 @@ std::string CheckProducer(const ir::StepEditor& editor, const PassContext& conte
     if (!editor.ChangesBetween(b, producer, consumer)) continue;
     return StrCat("loop: '", editor.buffer(b).name, "' changes between them");
   }
+  return "";
+}
+
+std::string CheckProducer(const ir::StepEditor& editor, const PassContext& context, int producer,
+                          int consumer) {
+  std::string refusal = CheckTogether(editor, context, producer, consumer);
+  if (!refusal.empty()) return refusal;
+  const ir::LoweredStep& p = editor.step(producer);
   if (p.outputs.size() != 1) return StrCat("outputs: the producer has ", p.outputs.size());
   const ir::LoweredBuffer& buffer = editor.buffer(p.outputs[0]);
   if (buffer.role != schema::Role::kTemp) {

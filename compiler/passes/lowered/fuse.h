@@ -34,9 +34,12 @@ bool HasEpilogue(const ir::LoweredStep& step);
 /// Whether the operands of the step's family pass through a prologue.
 bool HasPrologue(const ir::LoweredStep& step);
 
-/// Conditions on the producer's side of every fusion: its buffer is a temporary that it alone
-/// writes, whole, neither --disable-fusion nor a wish keeps them apart, they run equally often, and
-/// what the producer reads is the same at the consumer. Empty when all hold.
+/// Conditions of every fusion: neither --disable-fusion nor a wish keeps the two steps apart, they
+/// run equally often, and what the producer reads is the same at the consumer. Empty when all hold.
+std::string CheckTogether(const ir::StepEditor& editor, const PassContext& context, int producer,
+                          int consumer);
+/// Conditions on the producer's side of a fusion that leaves its result unstored: those of
+/// CheckTogether, and its buffer is a temporary that it alone writes, whole. Empty when all hold.
 std::string CheckProducer(const ir::StepEditor& editor, const PassContext& context, int producer,
                           int consumer);
 /// Condition: no step but the consumer reads the producer's buffer.
@@ -106,6 +109,12 @@ bool ConvertsCopied(const ir::LoweredStep& producer, const ir::LoweredStep& cons
 /// Makes such a pair one copy with an epilogue.
 Fusion TryConversion(const ir::StepEditor& editor, const PassContext& context, int producer,
                      int consumer, PairCosts* costs = nullptr);
+/// Whether the two are a step that appends rows to a cache, turned by their positions, and the
+/// attention that reads what it gives.
+bool AttendsToAppended(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
+/// Makes such a pair one attention that appends (abi::AttentionAttrs::append_pairs).
+Fusion TryAppending(const ir::StepEditor& editor, const PassContext& context, int producer,
+                    int consumer, PairCosts* costs = nullptr);
 /// Whether the step is elementwise and stores a value as codes of 8 bits.
 bool StoresCodes(const ir::LoweredStep& step);
 /// Joins a step with the one that stores its result as codes, where other steps read the result as

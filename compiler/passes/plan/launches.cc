@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "compiler/passes/plan/order_decisions.h"
 #include "compiler/passes/plan/streams.h"
+#include "kernels/abi/attention.h"
 #include "kernels/abi/choice.h"
 #include "schema/loop_tree.h"
 
@@ -55,9 +56,17 @@ class LaunchChooser {
  private:
   static constexpr int64_t kNone = -1;
 
-  // Microseconds in which the step reads what its kernel can read before it waits, that is,
-  // constant weights. A successor that already waits on the device does not slow this down, because
-  // memory is the limit.
+  // The share of its pools that an attention can name by its table; 1 for all other operands.
+  static double NamedShare(const abi::Problem& p, size_t input) {
+    if (!abi::AppendsRows(p) || (input != 1 && input != 2)) return 1;
+    const abi::AttentionShape s = abi::AttentionShapeOf(p);
+    const auto slots = static_cast<double>(s.pool) * static_cast<double>(s.page);
+    return std::min(1.0, static_cast<double>(s.batch) * static_cast<double>(s.keys) / slots);
+  }
+
+  // Microseconds in which the step reads what its kernel can read before it waits: constant
+  // weights, and the keys and values of an attention that appends to them. A successor that already
+  // waits on the device does not slow this down, because memory is the limit.
   static double ReadingUs(const schema::Step& step, const abi::DeviceSpec& device) {
     const abi::KernelInfo& kernel = *abi::FindKernel(step.kernel);
     if (kernel.reads_ahead == nullptr) return 0;
@@ -65,7 +74,8 @@ class LaunchChooser {
     for (size_t k = 0; k < step.problem.inputs.size(); ++k) {
       const abi::View& v = step.problem.inputs[k];
       if (!kernel.reads_ahead(step.problem, k)) continue;
-      bytes += static_cast<double>(abi::ElementsOf(v) * DTypeBytes(v.dtype));
+      bytes += NamedShare(step.problem, k) *
+               static_cast<double>(abi::ElementsOf(v) * DTypeBytes(v.dtype));
     }
     return bytes / device.bytes_per_us;
   }

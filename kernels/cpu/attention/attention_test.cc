@@ -169,6 +169,116 @@ TEST(AttentionRef, PagesAreTheirRowsInTheTablesOrder) {
   EXPECT_FALSE(NearBuffers(RunRef(whole), without, 1e-3, 1e-3));
 }
 
+// One request with one head of 2 elements, which turns by a quarter: (x, y) becomes (-y, x). Its
+// keys are rows 2 and 3 of a pool of 2 pages of 2 rows. Row 2 is (2, 2.5) of the keys, and (-2,
+// -2.5) of the values.
+TestStep AppendingStep(int64_t length, int64_t page, int64_t row) {
+  TestStep step;
+  abi::Problem& p = step.problem;
+  p.family = abi::Family::kAttention;
+  AttentionAttrs a;
+  a.lengths = a.pages = true;
+  a.append_pairs = 1;
+  p.attrs = a;
+  const abi::View pool = DenseView(DType::kF32, {2, 1, 2, 2});
+  const abi::View head = DenseView(DType::kF32, {1, 1, 1, 2});
+  const abi::View angle = DenseView(DType::kF32, {1, 1, 1});
+  p.inputs = {head,
+              pool,
+              pool,
+              DenseView(DType::kI32, {1}),
+              DenseView(DType::kI32, {1, 1}),
+              head,
+              head,
+              DenseView(DType::kI32, {1, 1, 2}),
+              angle,
+              angle};
+  p.core_inputs = 10;
+  p.outputs = {head, pool, pool};
+  Random random(14);
+  step.Prepare(random);
+  for (int64_t i = 0; i < 8; ++i) {
+    step.input(1).Set(i, static_cast<double>(i) / 2);
+    step.input(2).Set(i, static_cast<double>(i) / -2);
+  }
+  step.input(3).Set(0, static_cast<double>(length));
+  step.input(4).Set(0, 1);
+  step.input(7).Set(0, static_cast<double>(page));
+  step.input(7).Set(1, static_cast<double>(row));
+  step.input(8).Set(0, 0);
+  step.input(9).Set(0, 1);
+  return step;
+}
+
+void SetPair(TestBuffer& buffer, int64_t row, double x, double y) {
+  buffer.Set(2 * row, x);
+  buffer.Set(2 * row + 1, y);
+}
+
+// Expects that row `row` of a pool is (x, y), and all other rows are as in `before`. A row of -1
+// is none.
+void ExpectOneRowChanged(const TestBuffer& before, const TestBuffer& after, int64_t row, double x,
+                         double y) {
+  for (int64_t i = 0; i < 8; ++i) {
+    const double want = i / 2 != row ? before.At(i) : i % 2 == 0 ? x : y;
+    EXPECT_EQ(after.At(i), want) << i;
+  }
+}
+
+TEST(AttentionRef, AppendsATurnedKeyAndTheValueAsItIs) {
+  TestStep step = AppendingStep(1, 1, 0);
+  SetPair(step.input(5), 0, 3, 5);
+  SetPair(step.input(6), 0, 7, 9);
+  const std::vector<TestBuffer> got = RunRef(step);
+  // The new row is the only visible one, so that its value is the result.
+  EXPECT_EQ(got[0].At(int64_t{0}), 7);
+  EXPECT_EQ(got[0].At(1), 9);
+  ExpectOneRowChanged(step.input(1), got[1], 2, -5, 3);
+  ExpectOneRowChanged(step.input(2), got[2], 2, 7, 9);
+}
+
+TEST(AttentionRef, QueriesTurnBeforeTheyMeetTheNewKey) {
+  TestStep step = AppendingStep(2, 1, 1);
+  SetPair(step.input(0), 0, 1, 0);            // turns to (0, 1)
+  SetPair(step.input(1), 2, 0, 0);            // the older key: its score is 0
+  SetPair(step.input(5), 0, std::log(3), 0);  // turns to (0, log 3): its score is log 3
+  SetPair(step.input(2), 2, 0, 8);
+  SetPair(step.input(6), 0, 4, 0);
+  const std::vector<TestBuffer> got = RunRef(step);
+  EXPECT_NEAR(got[0].At(int64_t{0}), 3, 1e-6);  // three quarters of 4
+  EXPECT_NEAR(got[0].At(1), 2, 1e-6);           // one quarter of 8
+}
+
+TEST(AttentionRef, ARowWithItsPlaceOutsideThePoolIsLeftOut) {
+  const int64_t kPlaces[][2] = {{-1, 0}, {2, 0}, {1, -1}, {1, 2}};
+  for (const auto& [page, row] : kPlaces) {
+    TestStep step = AppendingStep(1, page, row);
+    const std::vector<TestBuffer> got = RunRef(step);
+    ExpectOneRowChanged(step.input(1), got[1], -1, 0, 0);
+    ExpectOneRowChanged(step.input(2), got[2], -1, 0, 0);
+    EXPECT_EQ(got[0].At(int64_t{0}), -2) << "the value that was there";
+    EXPECT_EQ(got[0].At(1), -2.5);
+  }
+}
+
+TEST(AttentionRef, ThePoolsThatItAppendsToMayBeChangedInPlace) {
+  const abi::KernelInfo& ref = *abi::FindKernel("cpu.attention.ref");
+  abi::Problem p = AppendingStep(1, 1, 0).problem;
+  for (int input = 0; input < 10; ++input) {
+    EXPECT_EQ(ref.in_place(p, input), input == 1 || input == 2) << input;
+  }
+  p.outputs[2].strides = {4, 4, 1, 2};
+  EXPECT_TRUE(ref.in_place(p, 1));
+  EXPECT_FALSE(ref.in_place(p, 2)) << "other elements";
+  EXPECT_FALSE(ref.in_place(MakeStep(1, 1, 2, 2, 2, 2).problem, 1)) << "appends nothing";
+}
+
+TEST(AttentionFlash, AppendsNothing) {
+  const TestStep step = AppendingStep(1, 1, 0);
+  EXPECT_EQ(abi::FindKernel("cpu.attention.flash_baseline")->supports(step.problem, HostDevice()),
+            "does not append to its keys and values");
+}
+
 // Rows that fill no tile, several tiles, shared tiles of few rows, keys that end inside a block;
 // run in pieces and backwards. tests/conformance meets the rest.
 TEST(AttentionFlash, VariantsAgreeWithTheReference) {

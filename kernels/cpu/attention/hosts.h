@@ -1,13 +1,14 @@
 /// Host functions of the attention kernels: what the rows of list.inc are made from.
 #pragma once
 
+#include "kernels/cpu/attention/appended.h"
 #include "kernels/cpu/attention/attention.h"
 #include "kernels/cpu/attention/flash.h"
 #include "kernels/cpu/gemm/igemm_host.h"
 
 namespace aicf::cpu::attention_hosts {
 
-/// No operand can be overwritten by the output: other rows may still have to read it.
+/// No operand can be overwritten by the result: other rows may still have to read it.
 struct AttentionHostBase : CpuHostBase {
   static bool InPlace(const abi::Problem&, int) { return false; }
 };
@@ -31,6 +32,15 @@ struct FlashHost : AttentionHostBase {
 };
 
 struct ReferenceHost : AttentionHostBase {
+  static constexpr bool kAppendsRows = true;
+
+  /// Pools are appended to in place: all of them but the new rows stays as it is.
+  static bool InPlace(const abi::Problem& p, int input) {
+    return abi::AppendsRows(p) && (input == 1 || input == 2) && SameElements(p, input);
+  }
+  static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
+    return TurnedQueryBytes(p);
+  }
   static double Cost(const abi::Problem& p, const abi::DeviceSpec& d) {
     constexpr double kFlopsPerUs = 500;
     return d.launch_us + abi::FlopCount(p) / kFlopsPerUs;

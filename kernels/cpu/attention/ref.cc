@@ -1,8 +1,10 @@
-/// cpu.attention.ref: one row after the other, in double.
+/// cpu.attention.ref: one row after the other, in double. Rows that a step appends are appended by
+/// the append family's reference first.
 #include <cmath>
 #include <limits>
 
 #include "base/float16.h"
+#include "kernels/cpu/attention/appended.h"
 #include "kernels/cpu/attention/attention.h"
 #include "kernels/cpu/attention/keys.h"
 #include "kernels/cpu/common/reference.h"
@@ -143,6 +145,7 @@ void Run(const abi::ArgBlock& args) {
 }  // namespace
 
 void AttentionRef(const abi::ArgBlock& args) {
+  if (abi::AppendsRows(*args.problem)) return AppendThenAttend(args, &AttentionRef);
   switch (Input(args, 0).dtype) {
     case DType::kF16:
       return Run<Half>(args);

@@ -44,6 +44,7 @@ struct CpuHostBase {
   static constexpr bool kTakesBlockScales = false;  ///< takes abi::HasBlockScales problems
   static constexpr bool kSeesMoments = false;       ///< takes abi::SeesMoments problems
   static constexpr bool kStoresParts = false;       ///< takes abi::StoresParts problems
+  static constexpr bool kAppendsRows = false;       ///< takes abi::AppendsRows problems
   static constexpr abi::Recovery kRecovery = abi::Recovery::kNormal;
   static constexpr double kFlopsShare = 0.1;
   static constexpr double kBytesShare = 0.8;
@@ -85,6 +86,7 @@ abi::KernelInfo RowOf(std::string_view key, abi::Family family) {
     if (refusal.empty() && !Host::kTakesBlockScales) refusal = abi::RefuseBlockScales(p);
     if (refusal.empty() && !Host::kSeesMoments) refusal = abi::RefuseMoments(p);
     if (refusal.empty() && !Host::kStoresParts) refusal = abi::RefuseStoredParts(p);
+    if (refusal.empty() && !Host::kAppendsRows) refusal = abi::RefuseAppending(p);
     return refusal.empty() ? Host::Refusal(p) : refusal;
   };
   row.workspace_bytes = &Host::Workspace;

@@ -29,7 +29,32 @@ std::string RefusePieces(const abi::View& v) {
   return {};
 }
 
+// Rows that are appended are turned and stored in pieces, too.
+std::string RefuseAppended(const Problem& p, const abi::AttentionShape& s) {
+  if (!abi::AppendsRows(p)) return {};
+  if (s.query_heads == 0) return "appends only beside queries";
+  const int64_t pairs = p.as<abi::AttentionAttrs>().append_pairs;
+  if (pairs % AttentionDecodeHost::kPiece != 0) {
+    return StrCat("turns ", pairs, " pairs, no multiple of ", AttentionDecodeHost::kPiece);
+  }
+  const std::string_view names[] = {"q ", "new k ", "new v ", "next k ", "next v "};
+  const abi::View* views[] = {&p.inputs[0], &p.inputs[static_cast<size_t>(s.new_keys)],
+                              &p.inputs[static_cast<size_t>(s.new_values)],
+                              &p.outputs[abi::kAttentionNextKeys],
+                              &p.outputs[abi::kAttentionNextValues]};
+  for (size_t i = 0; i < std::size(views); ++i) {
+    const std::string pieces = RefusePieces(*views[i]);
+    if (!pieces.empty()) return StrCat(names[i], pieces);
+  }
+  return {};
+}
+
 }  // namespace
+
+int64_t AttentionDecodeHost::StaticBytes(const Problem& p, const abi::Parameters& c) {
+  constexpr int64_t kInbox = 16;  // common/inbox.cuh
+  return (abi::AppendsRows(p) ? 2 : 1) * c["warps"] * c["stages"] * 4 + kInbox;
+}
 
 std::string AttentionDecodeHost::Refusal(const Problem& p, const abi::DeviceSpec&) {
   const DType data = p.inputs[0].dtype;
@@ -50,13 +75,18 @@ std::string AttentionDecodeHost::Refusal(const Problem& p, const abi::DeviceSpec
     const std::string pieces = RefusePieces(p.inputs[i + 1]);
     if (!pieces.empty()) return StrCat(kNames[i], pieces);
   }
-  return {};
+  return RefuseAppended(p, s);
 }
 
 bool AttentionDecodeHost::ReadsAhead(const Problem& p, size_t input) {
   const abi::AttentionShape s = abi::AttentionShapeOf(p);
   const int i = static_cast<int>(input);
+  if (abi::AppendsRows(p) && (i == 1 || i == 2)) return true;
   return i >= 0 && (i == s.lengths || i == s.table || i == s.origins);
+}
+
+bool AttentionDecodeHost::InPlace(const Problem& p, int input) {
+  return abi::AppendsRows(p) && (input == 1 || input == 2) && SameElements(p, input);
 }
 
 int64_t AttentionDecodeHost::SharedBytes(const abi::AttentionShape& s, const abi::Parameters& c) {
@@ -70,7 +100,9 @@ int64_t AttentionDecodeHost::SharedBytes(const abi::AttentionShape& s, const abi
   const int64_t sums = c["warps"] * CeilDiv(rows * (value + kPad + 2), 4) * 16;
   const int64_t share = CeilDiv(rows * s.value_head / 4, c["split"]);
   const int64_t received = c["split"] > 1 ? c["split"] * share * 32 : 0;
-  return std::max(CeilDiv((kRows * head + tiles) * 2, 16) * 16, sums) + received;
+  // Behind the queries lie a new key and a new value.
+  const int64_t appended = s.new_keys >= 0 ? head + value + kPad : 0;
+  return std::max(CeilDiv((kRows * head + appended + tiles) * 2, 16) * 16, sums) + received;
 }
 
 std::string AttentionDecodeHost::Refuse(const Problem& p, const abi::Parameters& c,
@@ -79,7 +111,10 @@ std::string AttentionDecodeHost::Refuse(const Problem& p, const abi::Parameters&
   if (refusal.empty()) refusal = RefuseParts(c, "tile_keys", 16);
   if (!refusal.empty()) return refusal;
   const int64_t tiles = Tiles(abi::AttentionShapeOf(p), kRows);
-  return RefuseLaunch(Launch(p, c), tiles * c["split"], d);
+  refusal = RefuseLaunch(Launch(p, c), tiles * c["split"], d);
+  const int64_t shared = SharedBytes(abi::AttentionShapeOf(p), c) + StaticBytes(p, c);
+  if (!refusal.empty() || shared <= d.max_shared_bytes) return refusal;
+  return StrCat("needs ", shared, " bytes of shared memory, there are ", d.max_shared_bytes);
 }
 
 abi::LaunchConfig AttentionDecodeHost::Launch(const Problem& p, const abi::Parameters& c) {

@@ -6,7 +6,8 @@
 // request's own length alone, and sums are always added in the same order, so that a result does
 // not depend on other requests. With kAhead, lengths and pages are read before the wait for the
 // preceding kernel. The next kernel may start only when the warps' first tiles are on their way, so
-// that what it reads ahead is requested after them.
+// that what it reads ahead is requested after them. A step that appends its request's new key and
+// value (attention/decode_append.cuh) reads keys and values ahead, too: no other step writes them.
 #pragma once
 
 #include "attention/keys.cuh"
@@ -45,6 +46,7 @@ struct Parts {
 }  // namespace aicf
 
 // The headers below are written in terms of the constants above.
+#include "attention/decode_append.cuh"
 #include "attention/decode_merge.cuh"
 #include "attention/decode_tiles.cuh"
 #include "attention/warp_rows.cuh"
@@ -60,23 +62,42 @@ AICF_DEVICE void LoadQueries(const Args& args, const Tile& tile, tile_t* query) 
   CopyCommit();
 }
 
+/// Begins to load the first tiles, and puts the queries into shared memory, with the new rows of a
+/// step that appends, which gets to know its place. The block's threads still have to meet before
+/// they read these.
+AICF_DEVICE void Begin(const Args& args, const Tile& tile, tile_t* query, bool stores, int first,
+                       NewPlace& place, WarpTiles& tiles) {
+  tiles.Find(first);
+  if constexpr (kAppends) {
+    tiles.Begin(first);
+    if (kAhead != 0) WaitForPredecessors();
+    LetSuccessorsStart();
+    place.Load(args, tile.b);
+    TurnRows(args, tile, place, stores);
+    tiles.MarkFirst(first);
+  } else {
+    if (kAhead != 0) WaitForPredecessors();
+    LoadQueries(args, tile, query);
+    tiles.Begin(first);
+    LetSuccessorsStart();
+    CopyWait<kStages - 1>();
+  }
+}
+
 /// Adds keys [first, last) to the warp's rows; keys from `end` on are not visible. All threads of
 /// the block have to call it: it contains one barrier of the block.
-AICF_DEVICE void TakeKeys(const Args& args, const Tile& tile, tile_t* query, int first, int last,
-                          int end, WarpRows& rows) {
+AICF_DEVICE void TakeKeys(const Args& args, const Tile& tile, tile_t* query, bool stores, int first,
+                          int last, int end, WarpRows& rows) {
   const int lane = threadIdx.x;
-  WarpTiles tiles(args, tile, end, last);
-  tiles.Find(first);
-  if (kAhead != 0) WaitForPredecessors();
-  LoadQueries(args, tile, query);
-  tiles.Begin(first);
-  LetSuccessorsStart();
-  CopyWait<kStages - 1>();
+  NewPlace place;
+  WarpTiles tiles(args, tile, end, last, place);
+  Begin(args, tile, query, stores, first, place, tiles);
   __syncthreads();  // the queries are there
   for (int at = first, stage = 0; at < last; at += kStep) {
     CopyWait<kStages - 2>();
     __syncwarp();  // the tile is there, and no lane reads the previous one any more
     tiles.Next();
+    tiles.PutNewRow(stage);
     rows.Multiply(query, tiles.Keys(stage), lane);
     rows.Score(args, tile.b, at, tiles.Present(stage), lane);
     rows.Soften();
@@ -85,9 +106,7 @@ AICF_DEVICE void TakeKeys(const Args& args, const Tile& tile, tile_t* query, int
   }
 }
 
-AICF_DEVICE void Kernel(const Args& args) {
-  if (kAhead == 0 || kNoRows) WaitForPredecessors();
-  if constexpr (kNoRows) return;
+AICF_DEVICE void Attend(const Args& args) {
   tile_t* query = reinterpret_cast<tile_t*>(DynamicShared());
   const int lane = threadIdx.x, warp = threadIdx.y;
   const int rank = static_cast<int>(blockIdx.x % kClusterX), part = rank * kWarps + warp;
@@ -116,7 +135,8 @@ AICF_DEVICE void Kernel(const Args& args) {
     rows.max[half] = NoScore();
     rows.place[half].Set(tile, request, lane / 4 + half * 8);
   }
-  TakeKeys(args, tile, query, parts.First(part), parts.First(part + 1), end, rows);
+  const bool stores = rank == 0 && tile.first == 0;
+  TakeKeys(args, tile, query, stores, parts.First(part), parts.First(part + 1), end, rows);
   __syncthreads();  // nobody reads queries, keys and values any more
   SaveRows(rows, warp, lane);
   __syncthreads();
@@ -128,6 +148,12 @@ AICF_DEVICE void Kernel(const Args& args) {
     inbox.Await();
     MergeBlocks(args, tile, rank);
   }
+}
+
+AICF_DEVICE void Kernel(const Args& args) {
+  if (kAhead == 0 || kNoRows) WaitForPredecessors();
+  if constexpr (!kNoRows) Attend(args);
+  CopyPools(args);
 }
 
 }  // namespace aicf

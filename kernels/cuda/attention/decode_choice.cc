@@ -70,10 +70,12 @@ double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
   const double memory_us = abi::ByteCount(p) / (0.85 * d.bytes_per_us) * (1 + 0.03 * idle);
   const double exchange_us =
       c["split"] > 1 ? kExchange + 0.02 * static_cast<double>(c["split"]) : 0.0;
+  // A step that appends turns its queries and its new key before it multiplies.
+  const double turn_rows_us = abi::AppendsRows(p) ? 0.4 : 0.0;
   // A cluster of 16 blocks fills a group of multiprocessors by itself. It was measured to take 1.2
   // to 1.4 times as long as two clusters of 8 with as many warps together, from 4 to 256 MB.
   const double crowded = c["split"] > 8 ? 1.25 : 1.0;
-  return d.launch_us + waves * (kStart + kMerge) + exchange_us +
+  return d.launch_us + waves * (kStart + kMerge + turn_rows_us) + exchange_us +
          crowded * std::max({waves * alone_us, stream_us, work_us, memory_us});
 }
 

@@ -2,6 +2,7 @@
 // memory that the warp's lanes fill by themselves, in pieces of 16 bytes.
 #pragma once
 
+#include "attention/decode_append.cuh"
 #include "attention/warp_rows.cuh"
 
 namespace aicf {
@@ -10,7 +11,7 @@ constexpr int kPiece = 8;  ///< elements of 16 bytes
 constexpr int kKeyTile = kStep * kHeadPitch, kValueTile = kStep * kValuePitch;
 constexpr int kRing = kStages * (kKeyTile + kValueTile);  ///< of a warp, in elements
 static_assert(kHead % kPiece == 0 && kValueHead % kPiece == 0, "rows are whole pieces");
-static_assert(kDynamicShared >= 2 * (kRows * kHeadPitch + kWarps * kRing),
+static_assert(kDynamicShared >= 2 * (kRows * kHeadPitch + kNewRows + kWarps * kRing),
               "the launch has the shared memory");
 
 /// One bit for each key of a tile: whether the key is before the end and in a page of the pool.
@@ -39,13 +40,16 @@ constexpr bool kLieAlike =
 
 class WarpTiles {
  public:
-  /// The request has no visible keys from `end` on; the warp's part ends at key `last`.
-  AICF_DEVICE WarpTiles(const Args& args, const Tile& tile, int end, int last)
+  /// The request has no visible keys from `end` on; the warp's part ends at key `last`. A new row
+  /// of the request has its place at `place`.
+  AICF_DEVICE WarpTiles(const Args& args, const Tile& tile, int end, int last,
+                        const NewPlace& place)
       : args_(args),
         tile_(tile),
         end_(end),
         last_(last),
-        ring_(reinterpret_cast<tile_t*>(DynamicShared()) + kRows * kHeadPitch +
+        place_(place),
+        ring_(reinterpret_cast<tile_t*>(DynamicShared()) + kRows * kHeadPitch + kNewRows +
               threadIdx.y * kRing) {}
 
   /// Looks up the pages of the first tiles, all at once because that takes no longer than one.
@@ -54,6 +58,7 @@ class WarpTiles {
     for (int s = 0; s < kStages; ++s) pages_[s] = PageOf(first + s * kStep);
   }
   /// Requests the first kStages - 1 tiles, in as many groups of copies. REQUIRES: Find was called.
+  /// A step that appends calls MarkFirst when its place is known.
   AICF_DEVICE void Begin(int first) {
 #pragma unroll
     for (int s = 0; s < kStages - 1; ++s) Load(first + s * kStep, s, pages_[s]);
@@ -61,9 +66,15 @@ class WarpTiles {
     stage_ = kStages - 1;
     page_ = pages_[kStages - 1];
   }
+  /// Looks for the new row's key among those of the first kStages - 1 tiles.
+  AICF_DEVICE void MarkFirst(int first) const {
+#pragma unroll
+    for (int s = 0; s < kStages - 1; ++s) MarkNew(first + s * kStep, s, pages_[s]);
+  }
   /// Requests the next tile, into the stage of the one that was read last.
   AICF_DEVICE void Next() {
     Load(next_, stage_, page_);
+    if constexpr (kAppends) MarkNew(next_, stage_, page_);
     next_ += kStep;
     stage_ = stage_ + 1 == kStages ? 0 : stage_ + 1;
     page_ = PageOf(next_);  // the load has until the next turn to arrive
@@ -73,11 +84,36 @@ class WarpTiles {
     return ring_ + kStages * kKeyTile + stage * kValueTile;
   }
   AICF_DEVICE PresentKeys Present(int stage) const { return {Found()[stage]}; }
+  /// Puts the new row into the tile, if that has its key: the pool may not have it yet. REQUIRES:
+  /// the tile is there for all lanes, and so is the new row for all threads of the block.
+  AICF_DEVICE void PutNewRow(int stage) const {
+    if constexpr (kAppends) {
+      u32 keys = New()[stage];
+      if (keys == 0) return;
+      for (; keys != 0; keys &= keys - 1) {
+        const int row = __ffs(static_cast<int>(keys)) - 1;
+        PutRow(ring_ + stage * kKeyTile + row * kHeadPitch, NewKey(), kHead);
+        PutRow(ring_ + kStages * kKeyTile + stage * kValueTile + row * kValuePitch, NewValue(),
+               kValueHead);
+      }
+      __syncwarp();
+    }
+  }
 
  private:
   static AICF_DEVICE u32* Found() {
     __shared__ u32 found[kWarps][kStages];
     return found[threadIdx.y];
+  }
+  /// One bit for each key of a tile: whether it is the new one.
+  static AICF_DEVICE u32* New() {
+    __shared__ u32 keys[kWarps][kStages];
+    return keys[threadIdx.y];
+  }
+  static AICF_DEVICE void PutRow(tile_t* to, const tile_t* from, int length) {
+    for (int d = static_cast<int>(threadIdx.x) * kPiece; d < length; d += 32 * kPiece) {
+      *reinterpret_cast<NewPiece*>(to + d) = *reinterpret_cast<const NewPiece*>(from + d);
+    }
   }
   /// Index of key `first` + lane along the first axis of k and v: its page, from the table, or
   /// without a table the request; -1 where there is no such key.
@@ -91,6 +127,14 @@ class WarpTiles {
           TableView::kOffset + tile_.b * TableView::stride(0) + key / kPage * TableView::stride(1);
       return static_cast<const i32*>(args_.in[kTable])[entry];
     }
+  }
+  /// `page`: of the lane's key of the tile.
+  AICF_DEVICE void MarkNew(int first, int stage, int page) const {
+    if (first >= last_) return;
+    const int row = (first + static_cast<int>(threadIdx.x)) % kPage;
+    const bool is_new = page >= 0 && page == place_.page && row == place_.row;
+    const u32 keys = __ballot_sync(0xffffffffu, is_new);
+    if (threadIdx.x == 0) New()[stage] = keys;
   }
   AICF_DEVICE void Load(int first, int stage, int page) {
     if (first < last_) {
@@ -136,6 +180,7 @@ class WarpTiles {
   const Args& args_;
   const Tile& tile_;
   const int end_, last_;
+  const NewPlace& place_;
   tile_t* const ring_;
   int next_ = 0, stage_ = 0;
   int pages_[kStages];  ///< of the first tiles

@@ -18,7 +18,7 @@ struct AttentionHostBase : CudaHostBase {
   static int64_t Tiles(const abi::AttentionShape& s, int64_t rows) {
     return std::max<int64_t>(1, s.batch * s.key_heads * CeilDiv(PackedRows(s), rows));
   }
-  /// The output never takes an operand's place: other rows still read what a row would overwrite.
+  /// The result never takes an operand's place: other rows still read what a row would overwrite.
   static bool InPlace(const abi::Problem&, int) { return false; }
   static std::string RefuseHeads(const abi::Problem& p);
   /// Empty, or why a block of this launch does not fit.
@@ -48,7 +48,9 @@ struct AttentionTensorHost : AttentionHostBase {
 };
 
 /// attention/decode.cuh: few rows of 16 bits against many keys, which `split` blocks of `warps`
-/// warps divide among them; a warp requests `stages` - 1 tiles of `tile_keys` keys ahead.
+/// warps divide among them; a warp requests `stages` - 1 tiles of `tile_keys` keys ahead. Where the
+/// step appends rows, the first block of the cluster with the first tile of their key head stores
+/// them.
 struct AttentionDecodeHost : AttentionHostBase {
   static constexpr std::string_view kKey = "cuda.attention.decode";
   static constexpr std::string_view kSource = "attention/decode.cuh";
@@ -61,11 +63,17 @@ struct AttentionDecodeHost : AttentionHostBase {
                                                         {"tile_keys", 16, 32},
                                                         {"ahead", 0, 1, 0}};
 
-  /// Lengths, table and origins may be read ahead: they say which keys there are and
-  /// where they lie.
+  static constexpr bool kAppendsRows = true;
+
+  /// Pools are appended to in place: what is read of a row that is appended is not used.
+  static bool InPlace(const abi::Problem& p, int input);
+  /// Lengths, table and origins may be read ahead: they say which keys there are and where they
+  /// lie. So may the pools of a step that appends.
   static constexpr bool kReadsAhead = true;
   static bool ReadsAhead(const abi::Problem& p, size_t input);
+  /// Dynamic shared memory, and beside it the static: bits for the keys of each stage.
   static int64_t SharedBytes(const abi::AttentionShape& s, const abi::Parameters& c);
+  static int64_t StaticBytes(const abi::Problem& p, const abi::Parameters& c);
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
                             const abi::DeviceSpec& d);

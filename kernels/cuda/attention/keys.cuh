@@ -190,7 +190,7 @@ AICF_DEVICE void StoreElement(void* base, index_t at, T value) {
 /// Stores the logarithm of a row's sum, where the step has that output.
 template <class T>
 AICF_DEVICE void StoreLogSum(const Args& args, const Tile& tile, int r, T max, T sum) {
-  if constexpr (kOutputs > 1) {
+  if constexpr (kOutputs == 2) {
     const T value = sum == 0 ? static_cast<T>(NoScore()) : max + OpLog(sum);
     StoreElement<LogView>(args.out[1], tile.Offset<LogView>(r), value);
   }

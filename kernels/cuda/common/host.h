@@ -78,6 +78,7 @@ struct CudaHostBase {
   static constexpr bool kTakesBlockScales = false;  ///< takes abi::HasBlockScales problems
   static constexpr bool kSeesMoments = false;       ///< takes abi::SeesMoments problems
   static constexpr bool kStoresParts = false;       ///< takes abi::StoresParts problems
+  static constexpr bool kAppendsRows = false;       ///< takes abi::AppendsRows problems
   static std::string Refusal(const abi::Problem&, const abi::DeviceSpec&) { return {}; }
   static std::string Refuse(const abi::Problem&, const abi::Parameters&, const abi::DeviceSpec&) {
     return {};
@@ -108,6 +109,7 @@ std::string RefuseSpecial(const abi::Problem& p) {
   if (!Host::kTakesBlockScales && abi::HasBlockScales(p)) return abi::RefuseBlockScales(p);
   if (!Host::kSeesMoments && abi::SeesMoments(p)) return abi::RefuseMoments(p);
   if (!Host::kStoresParts && abi::StoresParts(p)) return abi::RefuseStoredParts(p);
+  if (!Host::kAppendsRows && abi::AppendsRows(p)) return abi::RefuseAppending(p);
   return {};
 }
 
