@@ -12,15 +12,6 @@ Status CheckData(const Problem& p, const View& v, const Dims& shape, std::string
   return CheckSameShape(p, v, shape, name);
 }
 
-Status CheckNext(const Problem& p, size_t output, size_t input, std::string_view name) {
-  const View &next = p.outputs[output], &past = p.inputs[input];
-  if (next.dtype != past.dtype) {
-    return Bad(p, name, " are ", DTypeName(next.dtype), " after and ", DTypeName(past.dtype),
-               " before");
-  }
-  return CheckSameShape(p, next, past.shape, name);
-}
-
 Status CheckTurned(const Problem& p) {
   const Dims &k = p.inputs[kAppendK].shape, &q = p.inputs[kAppendQ].shape;
   const int64_t pairs = p.as<AppendAttrs>().pairs;

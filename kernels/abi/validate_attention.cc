@@ -107,19 +107,6 @@ Status CheckShapes(const Problem& p, const AttentionShape& s) {
   return OkStatus();
 }
 
-bool IsAppended(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
-}
-
-Status CheckNextPool(const Problem& p, size_t output, size_t input, std::string_view name) {
-  const View &next = p.outputs[output], &past = p.inputs[input];
-  if (next.dtype != past.dtype) {
-    return Bad(p, name, " are ", DTypeName(next.dtype), " after and ", DTypeName(past.dtype),
-               " before");
-  }
-  return CheckSameShape(p, next, past.shape, name);
-}
-
 // The rules of a step that appends, beside those of every attention.
 Status CheckAppended(const Problem& p, const AttentionShape& s) {
   const auto& a = p.as<AttentionAttrs>();
@@ -134,7 +121,7 @@ Status CheckAppended(const Problem& p, const AttentionShape& s) {
     return Bad(p, pairs, " pairs in heads of ", s.head, " elements");
   }
   const DType data = p.inputs[0].dtype;
-  if (!IsAppended(data)) return Bad(p, "appends ", DTypeName(data), " rows");
+  if (!IsData(data)) return Bad(p, "appends ", DTypeName(data), " rows");
   const Dims row = {s.batch, 1, s.key_heads, s.head}, table = {s.batch, 1, a.append_pairs};
   for (int operand : {s.new_keys, s.new_values}) {
     if (input(operand).dtype != data) return Bad(p, "new rows are not of q's dtype");
@@ -143,12 +130,11 @@ Status CheckAppended(const Problem& p, const AttentionShape& s) {
   if (input(s.places).dtype != DType::kI32) return Bad(p, "places are not i32");
   AICF_RETURN_IF_ERROR(CheckSameShape(p, input(s.places), {s.batch, 1, 2}, "places"));
   for (int operand : {s.cosine, s.sine}) {
-    if (!IsAppended(input(operand).dtype))
-      return Bad(p, "cosines or sines are not f32, f16 or bf16");
+    if (!IsData(input(operand).dtype)) return Bad(p, "cosines or sines are not f32, f16 or bf16");
     AICF_RETURN_IF_ERROR(CheckSameShape(p, input(operand), table, "cosines or sines"));
   }
-  AICF_RETURN_IF_ERROR(CheckNextPool(p, kAttentionNextKeys, 1, "keys"));
-  return CheckNextPool(p, kAttentionNextValues, 2, "values");
+  AICF_RETURN_IF_ERROR(CheckNext(p, kAttentionNextKeys, 1, "keys"));
+  return CheckNext(p, kAttentionNextValues, 2, "values");
 }
 
 Status CheckScore(const Problem& p, const AttentionShape& s) {

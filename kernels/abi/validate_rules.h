@@ -26,6 +26,16 @@ inline Status CheckSameShape(const Problem& p, const View& v, const Dims& shape,
   return Bad(p, what, " has shape ", ToString(v.shape), ", expected ", ToString(shape));
 }
 
+/// An output that is an operand's next value: it has the operand's dtype and shape.
+inline Status CheckNext(const Problem& p, size_t output, size_t input, std::string_view name) {
+  const View &next = p.outputs[output], &past = p.inputs[input];
+  if (next.dtype != past.dtype) {
+    return Bad(p, name, " are ", DTypeName(next.dtype), " after and ", DTypeName(past.dtype),
+               " before");
+  }
+  return CheckSameShape(p, next, past.shape, name);
+}
+
 inline Status CheckReal(const Problem& p, std::string_view name, double value, RealRange range) {
   if (range.Holds(value)) return OkStatus();
   return Bad(p, name, " ", RealText(value), ", expected ", RealText(range.low), " to ",

@@ -135,11 +135,11 @@ AICF_DEVICE void PrefetchSector(const void* p) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
 }
 
-/// Loads 16 aligned bytes of global memory, of which the L1 cache keeps nothing: what is read once
-/// should leave it to what is read again.
 struct Words4 {
   unsigned w[4];
 };
+/// Loads 16 aligned bytes of global memory, of which the L1 cache keeps nothing: what is read once
+/// should leave it to what is read again.
 AICF_DEVICE Words4 LoadOnce(const void* p) {
   Words4 r;
   asm volatile("ld.global.L1::no_allocate.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"

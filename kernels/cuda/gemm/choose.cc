@@ -67,8 +67,9 @@ std::vector<Candidate> CandidatesFor<GemvHost>(const Problem& p, const DeviceSpe
   const double blocks = static_cast<double>(GemvHost::Launch(p, cut(piece)).grid[0]);
   // Alone it takes up to a quarter more than cuda.gemm.hopper for one row of 16 bits; in a chain of
   // launches, which a decode step is, up to 5 % less: its blocks have their weights under way in
-  // registers, and leave room for those of the next kernel (bench/results/h200_language.md). Of
-  // more bytes neither matters, and fewer it has in less time anyway.
+  // registers, and leave room for those of the next kernel (bench/results/h200_language.md). Gate
+  // and up of an 8B model (235 MB) are among these; of more bytes neither matters, and fewer it has
+  // in less time anyway.
   constexpr double kSmallBytes = 4e6, kLargeBytes = 512e6;
   const bool chained = s.rows == 1 && !along_n && DTypeBytes(p.inputs[1].dtype) == 2 &&
                        abi::ByteCount(p) > kSmallBytes && abi::ByteCount(p) < kLargeBytes;

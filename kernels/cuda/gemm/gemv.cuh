@@ -17,7 +17,7 @@ constexpr index_t kBlockColumns = kAlongN ? 32 * kPiece : kWarps;
 constexpr index_t kTiles = kN > 0 ? (kN - 1) / kBlockColumns + 1 : 1;
 
 /// Whether the rows of A, which all warps read, profit from an L1 cache that keeps no weights. On
-/// an H100 that makes 1.5 to 4 % of a token for columns of 4 KB and more, and costs 2 % for columns
+/// an H100 that gains 1 to 4 % of a token for columns of 4 KB and more, and costs 2 % for columns
 /// of 1 to 3 KB.
 constexpr bool kSparesCache = static_cast<i64>(kLength) * static_cast<i64>(sizeof(In1::S)) >= 4096;
 
