@@ -44,7 +44,10 @@ void CaseMaker::Fresh<abi::Family::kGemm>() {
   const int64_t piece = options_.eight_bits ? 16 : 8;
   auto lines = [&] { return bulk ? (extent() + piece - 1) / piece * piece : extent(); };
   const bool whole_parts = options_.parts && !options_.moments;
-  const int64_t m = options_.rows > 0 ? options_.rows : extent(),
+  // Scales of whole pieces of 16 bytes are fetched in another way.
+  const int64_t rows =
+      options_.block_scales && random_.OneIn(2) ? (extent() + 3) / 4 * 4 : extent();
+  const int64_t m = options_.rows > 0 ? options_.rows : rows,
                 n = whole_parts ? kPartColumns * random_.Int(1, 3) : lines(),
                 k = options_.length > 0                      ? options_.length
                     : !options_.moments && random_.OneIn(25) ? 0
@@ -121,7 +124,9 @@ void CaseMaker::AddGain() {
   std::get<abi::GemmAttrs>(p_.attrs).rms_epsilon = random_.OneIn(3) ? 0 : 0x1p-12;
 }
 
-// Adds scales with random strides. Those of B are for single columns, or for blocks of 128 columns.
+// Adds scales of blocks. Those of B are for single columns, or for blocks of 128 columns. Half of
+// them have random strides, the others lie as kernels prefer them: those of A along its rows, those
+// of B along its columns.
 void CaseMaker::AddBlockScales() {
   constexpr int64_t kTerms = 128;
   auto& attrs = std::get<abi::GemmAttrs>(p_.attrs);
@@ -131,8 +136,10 @@ void CaseMaker::AddBlockScales() {
   const int last = of_a.rank() - 1;
   of_a[last] = of_b[last - 1] = CeilDiv(of_a[last], kTerms);
   of_b[last] = CeilDiv(of_b[last], attrs.scale_columns.value);
-  p_.inputs.push_back(In(DType::kF32, of_a));
-  p_.inputs.push_back(In(DType::kF32, of_b));
+  const View lines_a = ColumnsInner(abi::DenseView(DType::kF32, of_a));
+  p_.inputs.push_back(random_.OneIn(2) ? lines_a : In(DType::kF32, of_a));
+  const View lines_b = abi::DenseView(DType::kF32, of_b);
+  p_.inputs.push_back(random_.OneIn(2) ? lines_b : In(DType::kF32, of_b));
   p_.core_inputs = 4;
 }
 

@@ -14,7 +14,7 @@
 namespace aicf {
 
 constexpr bool kHelped =
-    TileWalk::kOne && kConsumers == 1 && kBlockX == 2 * 128 && StageScales::kWarps == 0 &&
+    TileWalk::kOne && kConsumers == 1 && kBlockX == 2 * 128 && StageScales::kFloats == 0 &&
     // Blocks that share out k send each other the sums of one part after the other, and a helper
     // waits for one part only (SplitStore::Help). So they have helpers only where a tile is a
     // single part, and not where that has 56 columns.

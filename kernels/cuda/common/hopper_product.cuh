@@ -138,10 +138,11 @@ struct RingPlace {
 
 AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
   // Every warp that reads a stage arrives at the stage's barrier Empty in every block that writes
-  // into it.
-  constexpr int kReaders = (kPingPong ? 1 : kConsumers) * 4 * kSharing;
+  // into it, with scales every lane of it (Release).
+  constexpr int kOfWarp = StageScales::kFloats > 0 ? 32 : 1;
+  constexpr int kReaders = (kPingPong ? 1 : kConsumers) * 4 * kSharing * kOfWarp;
   for (int s = 0; s < kStages; ++s) {
-    BarrierInit(shared.Full(s), 1 + 32 * StageScales::kWarps);
+    BarrierInit(shared.Full(s), 1 + StageScales::kArrivals);
     BarrierInit(shared.Empty(s), kReaders);
   }
   if constexpr (kSplit > 1) {
@@ -209,7 +210,10 @@ AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
         BarrierWait(shared.Empty(place.stage), place.parity ^ 1);
         if constexpr ((kOperands & kOperandB) != 0) BarrierArriveExpect(full, Fetch::kBytes);
       }
-      if constexpr ((kOperands & kOperandA) != 0) fetch.A(shared.A(place.stage), full);
+      if constexpr ((kOperands & kOperandA) != 0) {
+        fetch.A(shared.A(place.stage), full);
+        if constexpr (StageScales::kLines) fetch.Scales(shared.Scales(place.stage), full);
+      }
       if constexpr ((kOperands & kOperandB) != 0) {
         if (!asked) fetch.B(shared.B(place.stage), full);
       }
@@ -221,10 +225,9 @@ AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
 AICF_DEVICE void Release(const SharedLayout& shared, int stage) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   if constexpr (StageScales::kFloats > 0) {
-    // The lanes have read scales with ordinary loads, and ordinary stores will overwrite them: all
-    // lanes must be done, and the arrival has to order memory, which BarrierArriveAt does not do.
-    __syncwarp();
-    if (lane == 0) BarrierArrive(shared.Empty(stage));
+    // Every lane has read scales with ordinary loads, which its arrival orders before what is
+    // written next. BarrierArriveAt does not order memory.
+    BarrierArrive(shared.Empty(stage));
     return;
   }
   if constexpr (Moments::kReadsStages) __syncwarp();  // all lanes have read their rows' terms
@@ -279,21 +282,32 @@ AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int 
   sums.Hold();
 }
 
+/// A consumer's operands in one stage, as the tensor cores name them. Names of the first stage are
+/// made once; those of another stage are some bytes further.
+struct StageNames {
+  u64 a, b;
+
+  /// Of the first stage; `row0` is the consumer's first row within the tile.
+  AICF_DEVICE StageNames(const SharedLayout& shared, int row0)
+      : a(TileA::Operand(shared.A(0) + (kSwap ? 0 : row0 * kRowBytes))),
+        b(TileB::Operand(shared.B(0) + (kSwap ? row0 * kRowBytes : 0))) {}
+  AICF_DEVICE StageNames(const StageNames& first, int stage)
+      : a(Further(first.a, stage * kStageBytes)), b(Further(first.b, stage * kStageBytes)) {}
+};
+
 /// Computes the products of one stage for the consumer's block `i` of 64 rows, in sums that start
 /// anew.
-AICF_DEVICE void MultiplyBlock(const SharedLayout& shared, int stage, int row0, int i,
-                               sum_t (&sums)[kColumns / 2]) {
-  const int rows = (row0 + i * 64) * kRowBytes;
-  const u64 a = TileA::Operand(shared.A(stage) + (kSwap ? 0 : rows));
-  const u64 b = TileB::Operand(shared.B(stage) + (kSwap ? rows : 0));
+AICF_DEVICE void MultiplyBlock(const StageNames& stage, int i, sum_t (&sums)[kColumns / 2]) {
+  const int rows = i * 64 * kRowBytes;
   ProductsBegin();
 #pragma unroll
   for (int k = 0; k < kStageSteps; ++k) {
-    const u64 x = a + k * (TileA::kStepBytes / 16), y = b + k * (TileB::kStepBytes / 16);
+    const u64 a = Further(stage.a, k * TileA::kStepBytes + (kSwap ? 0 : rows));
+    const u64 b = Further(stage.b, k * TileB::kStepBytes + (kSwap ? rows : 0));
     if constexpr (kSwap)
-      AddProducts<!TileB::kAlongK, !TileA::kAlongK>(sums, y, x, k > 0);
+      AddProducts<!TileB::kAlongK, !TileA::kAlongK>(sums, b, a, k > 0);
     else
-      AddProducts<!TileA::kAlongK, !TileB::kAlongK>(sums, x, y, k > 0);
+      AddProducts<!TileA::kAlongK, !TileB::kAlongK>(sums, a, b, k > 0);
   }
   ProductsCommit();
 }
@@ -324,31 +338,54 @@ struct ConsumerTurns {
 /// float8: the sums of every stage are added to sums in f32. The products of one consumer run while
 /// another one adds. A stage is added in parts of one block of 64 rows, so that a thread has few
 /// sums twice. Where the stage has scales, parts are multiplied by them.
+///
+/// What a consumer does between the end of its products and the next ones may keep the tensor cores
+/// waiting. So all that can be done while products run is done there: to see whether the next stage
+/// is there, to name its operands, and to read scales.
 template <class Started>
 AICF_DEVICE void MultiplyTileInParts(const SharedLayout& shared, RingPlace& place, int row0,
                                      ConsumerTurns& turns, bool last_tile, Sums& sums,
                                      Started&& started) {
+  constexpr int kLast = kBlocksOfRows - 1;
   const StepRange steps;
+  const StageNames first(shared, row0);
   StageScales scales;
+  sum_t part[kColumns / 2];
   sums = {};
+  BarrierWait(shared.Full(place.stage), place.parity);
+  StageNames names(first, place.stage);
+  const auto ask = [&](int i, bool last_step) {
+    turns.Wait();
+    MultiplyBlock(names, i, part);
+    turns.Pass(last_tile && last_step && i == kLast);
+  };
+  ask(0, steps.first + 1 == steps.end);
 #pragma unroll 1
-  for (index_t step = steps.first; step < steps.end; ++step, place.Next()) {
+  for (index_t step = steps.first;; ++step) {
     const bool last_step = step + 1 == steps.end;
-    BarrierWait(shared.Full(place.stage), place.parity);
-    scales.ReadColumns(shared.Scales(place.stage));
+    const RingPlace own = place;
+    const float* of_stage = shared.Scales(own.stage);
+    scales.ReadColumns(of_stage);
+    place.Next();
 #pragma unroll
     for (int i = 0; i < kBlocksOfRows; ++i) {
-      constexpr int kLast = kBlocksOfRows - 1;
-      sum_t part[kColumns / 2];
-      turns.Wait();
-      MultiplyBlock(shared, place.stage, row0, i, part);
-      turns.Pass(last_tile && last_step && i == kLast);
-      scales.ReadRows(shared.Scales(place.stage), row0 + i * 64);
-      if (last_step && i == kLast) started();
+      scales.ReadRows(of_stage, row0 + i * 64);
+      if (i < kLast) {
+        ProductsWait<0>();
+        sums.Add(i, part, scales);
+        ask(i + 1, last_step);
+        continue;
+      }
+      if (last_step) started();
+      const bool there = !last_step && BarrierHasEnded(shared.Full(place.stage), place.parity);
+      names = StageNames(first, place.stage);
       ProductsWait<0>();
-      if (i == kLast) Release(shared, place.stage);
+      Release(shared, own.stage);
+      if (!last_step && !there) BarrierWait(shared.Full(place.stage), place.parity);
       sums.Add(i, part, scales);
     }
+    if (last_step) break;
+    ask(0, step + 2 == steps.end);
   }
 }
 
@@ -455,8 +492,8 @@ AICF_DEVICE void Help(const Args& args, const SharedLayout& shared) {
 
 /// Registers of a thread of the producer and of a consumer once RegistersDown and RegistersUp have
 /// moved some from one to the other. All threads together have what the block starts with.
-constexpr int kProducerRegisters = kConsumers != 2 ? 32 : StageScales::kWarps > 0 ? 40 : 24;
-constexpr int kConsumerRegisters = kConsumers != 2 ? 160 : StageScales::kWarps > 0 ? 232 : 240;
+constexpr int kProducerRegisters = kConsumers != 2 ? 32 : StageScales::kFloats > 0 ? 40 : 24;
+constexpr int kConsumerRegisters = kConsumers != 2 ? 160 : StageScales::kFloats > 0 ? 232 : 240;
 
 /// The body of the kernel. Fetch asks the copy engine for stages. It is made of the arguments, a
 /// tile and its first step; A(to, barrier) and B(to, barrier) ask for the parts of one step, Next()

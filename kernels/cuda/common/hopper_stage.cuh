@@ -89,7 +89,8 @@ struct StageOperand {
 /// StageScales of a product without scales of blocks. Those that lie beside a stage are in
 /// gemm/block_scales.cuh.
 struct NoScales {
-  static constexpr int kFloats = 0, kWarps = 0;
+  static constexpr bool kLines = false;
+  static constexpr int kFloats = 0, kWarps = 0, kArrivals = 0;
 
   AICF_DEVICE void ReadRows(const float*, int) {}
   AICF_DEVICE void ReadColumns(const float*) {}

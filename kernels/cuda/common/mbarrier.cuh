@@ -30,6 +30,12 @@ AICF_DEVICE void BarrierArriveExpect(unsigned barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                : "memory");
 }
+/// Announces `bytes` for the current phase without arriving. The phase must not be able to end
+/// before, so one of its arrivals has to follow.
+AICF_DEVICE void BarrierExpect(unsigned barrier, int bytes) {
+  asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
+}
 /// Arrives at the barrier that block `rank` of the cluster has at the same address. This orders no
 /// memory, so it is only for telling that what has been read, by the tensor cores for example, may
 /// be overwritten.
@@ -51,6 +57,20 @@ AICF_DEVICE bool BarrierTest(unsigned barrier, unsigned parity) {
       "{\n"
       ".reg .pred p;\n"
       "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, p;\n"
+      "}"
+      : "=r"(ended)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return ended != 0;
+}
+/// The same, without waiting.
+AICF_DEVICE bool BarrierHasEnded(unsigned barrier, unsigned parity) {
+  unsigned ended;
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n"
       "selp.u32 %0, 1, 0, p;\n"
       "}"
       : "=r"(ended)

@@ -1,7 +1,7 @@
-// Boxes of a tensor copied to shared memory by the copy engine, as a tensor map of rank 3 to 5
-// describes them. One thread asks; the bytes count towards a barrier of common/mbarrier.cuh.
-// Coordinates are in elements, innermost first; what lies outside the tensor arrives as zeros and
-// is counted like the rest.
+// What the copy engine copies to shared memory: boxes of a tensor, as a tensor map of rank 3 to 5
+// describes them, and lines of memory. One thread asks; the bytes count towards a barrier of
+// common/mbarrier.cuh. Coordinates are in elements, innermost first; what lies outside the tensor
+// arrives as zeros and is counted like the rest.
 #pragma once
 
 #include "common/ptx.cuh"
@@ -11,6 +11,15 @@ namespace aicf {
 /// Fetches the tensor map itself ahead of its first use.
 AICF_DEVICE void PrefetchTensorMap(const void* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+/// Copies `bytes` that follow each other in memory. Addresses and `bytes` are multiples of 16.
+AICF_DEVICE void CopyLine(unsigned to, const void* from, int bytes, unsigned barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(to),
+      "l"(from), "r"(bytes), "r"(barrier)
+      : "memory");
 }
 
 AICF_DEVICE void CopyBox(unsigned to, const void* map, unsigned barrier, int x, int y, int z) {

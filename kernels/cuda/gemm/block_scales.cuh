@@ -8,6 +8,17 @@
 
 namespace aicf {
 
+/// Whether the view has stride 1 along `axis`, whose part below `extent` is used, and all its lines
+/// along that axis begin and end at multiples of 16 bytes. Buffers begin at such multiples.
+template <class View>
+AICF_DEVICE constexpr bool LiesInPieces(int axis, int other, index_t extent) {
+  bool pieces = View::stride(axis) == 1 && View::kOffset % 4 == 0 && extent % 4 == 0;
+  pieces = pieces && (View::extent(other) == 1 || View::stride(other) % 4 == 0);
+  for (int d = 0; d < kAxisM; ++d)
+    pieces = pieces && (View::extent(d) == 1 || View::stride(d) % 4 == 0);
+  return pieces;
+}
+
 /// How scales lie beside one stage, those of the tile's rows before those of its columns, and the
 /// scales that a consumer's thread has read into registers. kTerms terms of k share a scale.
 template <int kTerms>
@@ -18,7 +29,15 @@ struct BlockScales {
   static constexpr int kRun = kByColumn ? 1 : MinOf(kOfColumns, kTileN & -kTileN);
   static constexpr int kOfB = kTileN / kRun;
   static constexpr int kFloats = kTileM + (kOfB + 3) / 4 * 4;
-  static constexpr int kWarps = 3;  ///< warps of the producer that fetch the scales
+  /// Whether the scales of the rows, and with kByColumn those of the columns, are lines of memory
+  /// in which every tile begins and ends at a multiple of 16 bytes. Then the thread that asks for A
+  /// asks the copy engine for them, too.
+  static constexpr bool kLines = LiesInPieces<ScalesOfA>(kAxisM, kAxisN, kM) &&
+                                 (!kByColumn || LiesInPieces<ScalesOfB>(kAxisN, kAxisM, kN));
+  /// Warps of the producer that fetch scales otherwise, element by element.
+  static constexpr int kWarps = kLines ? 0 : 3;
+  /// Arrivals at a stage's barrier by those who fetch its scales.
+  static constexpr int kArrivals = kLines ? 1 : 32 * kWarps;
   static_assert(kTerms == kTileK, "a stage has one scale");
   static_assert(kTerms == 0 || kByColumn || kOfColumns == 128, "of columns, or of 128 of them");
   static_assert(kTerms == 0 || (!kSwap && kProductHalves == 1), "the cores' rows are those of A");

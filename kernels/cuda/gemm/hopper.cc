@@ -125,6 +125,27 @@ int64_t HopperScaleBytes(const Problem& p, int64_t tile_m, int64_t tile_n) {
   return 4 * (tile_m + CeilDiv(tile_n / run, int64_t{4}) * 4);
 }
 
+namespace {
+
+// LiesInPieces in gemm/block_scales.cuh.
+bool LiesInPieces(const abi::View& v, int axis, int other, int64_t extent) {
+  constexpr int64_t kPiece = 4;
+  bool pieces = v.strides[axis] == 1 && v.offset % kPiece == 0 && extent % kPiece == 0;
+  pieces = pieces && (v.shape[other] == 1 || v.strides[other] % kPiece == 0);
+  for (int d = 0; d + 2 < v.shape.rank(); ++d)
+    pieces = pieces && (v.shape[d] == 1 || v.strides[d] % kPiece == 0);
+  return pieces;
+}
+
+}  // namespace
+
+bool FetchesScaleLines(const Problem& p) {
+  const int last = p.outputs[0].shape.rank() - 1;
+  const bool by_column = p.as<abi::GemmAttrs>().scale_columns == 1;
+  return LiesInPieces(p.inputs[2], last - 1, last, p.outputs[0].shape[last - 1]) &&
+         (!by_column || LiesInPieces(p.inputs[3], last, last - 1, p.outputs[0].shape[last]));
+}
+
 int64_t HopperMomentBytes(const Problem& p, const abi::Parameters& c) {
   // A consumer keeps the moments of the rows of A that it multiplies: all rows of a tile where
   // consumers have tiles of their own or divide the tile along n, otherwise a part of them.

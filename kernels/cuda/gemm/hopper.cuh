@@ -23,8 +23,8 @@
 //                           while another multiplies; 0: consumers divide the rows of one tile
 //   kPromote                1: the sums of every stage are added up in f32 outside of the tensor
 //                           cores, for float8; 0: the tensor cores accumulate over all of k
-//   attr_scale_terms        128: operands have scales of blocks (GemmAttrs), which three warps
-//                           of the producer put beside each stage (gemm/scale_fetch.cuh); 0: none
+//   attr_scale_terms        128: operands have scales of blocks (GemmAttrs), which the producer
+//                           puts beside each stage (gemm/scale_fetch.cuh); 0: none
 //   AICF_SEES_MOMENTS  a macro, 1: the epilogue has the moments of A's rows (GemmAttrs) as two more
 //                      raw inputs. The consumers sum them up from A (gemm/row_moments.cuh), unless
 //                      there is AICF_READS_PARTS. MomentsView is the view of the last output, where
@@ -165,7 +165,9 @@ struct Fetch {
 
 template <class Scales>
 AICF_DEVICE void RunWithScales(const Args& args) {
-  if constexpr (Scales::kFloats > 0)
+  if constexpr (Scales::kLines)
+    RunProduct<FetchWithScales<Scales, Fetch>>(args);
+  else if constexpr (Scales::kFloats > 0)
     RunProduct<Fetch>(args, FetchScales<Scales>);
   else
     RunProduct<Fetch>(args);

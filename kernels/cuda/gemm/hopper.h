@@ -40,6 +40,10 @@ int64_t HopperSharedBytes(const abi::Problem& problem, const abi::Parameters& pa
 /// without scales.
 int64_t HopperScaleBytes(const abi::Problem& problem, int64_t tile_m, int64_t tile_n);
 
+/// Whether the scales of blocks are fetched in whole lines, as BlockScales::kLines in
+/// gemm/block_scales.cuh says. REQUIRES: HasBlockScales.
+bool FetchesScaleLines(const abi::Problem& problem);
+
 /// The part of these bytes in which consumers keep the moments of their rows; 0 without moments.
 int64_t HopperMomentBytes(const abi::Problem& problem, const abi::Parameters& parameters);
 

@@ -160,13 +160,15 @@ double PowerFactor(const HopperRow& r, const abi::Problem& p, const abi::DeviceS
 // (promote). Where consumers share a tile, one adds while another multiplies; where they have tiles
 // of their own, or there is only one, the tensor cores wait. A consumer with two blocks of 64 rows
 // was slower by an eighth than those with one, but faster with scales of blocks, whose cost for
-// each stage of a tile does not depend on the tile's size.
+// each stage of a tile does not depend on the tile's size. Scales that are not fetched in lines
+// cost a tenth.
 double PartsFactor(const HopperRow& r, const abi::Problem& p, int64_t steps) {
-  constexpr double kWaits = 1.4, kTwoBlocks = 1.2;
+  constexpr double kWaits = 1.4, kTwoBlocks = 1.2, kSingleScales = 1.1;
   if (HopperPromotion(p, steps) == 0) return 1;
-  if (r.turns != 0 || r.consumers == 1) return kWaits;
+  const double scales = HasBlockScales(p) && !FetchesScaleLines(p) ? kSingleScales : 1;
+  if (r.turns != 0 || r.consumers == 1) return kWaits * scales;
   const int64_t rows = r.swap != 0 ? r.n : r.m;
-  return rows > 64 * r.consumers && !HasBlockScales(p) ? kTwoBlocks : 1;
+  return rows > 64 * r.consumers && !HasBlockScales(p) ? kTwoBlocks : scales;
 }
 
 // The time that one block takes for one tile, in microseconds, as fitted to the times of the
