@@ -1,7 +1,8 @@
-/// aicf.ScaledMatMul, which scaled-products makes: a [.., M, K] times b [K, N], both of one float8
-/// type, with scales sa [.., M, ceil(K / scale_terms)] and
+/// aicf.ScaledMatMul, which scaled-products and float8-products make: a [.., M, K] times b [K, N],
+/// both of one float8 type, with scales sa [.., M, ceil(K / scale_terms)] and
 /// sb [ceil(K / scale_terms), ceil(N / scale_columns)] in f32 of their blocks, as abi::GemmAttrs
-/// defines them. Inputs: a, b, sa, sb. The result is f32 [.., M, N].
+/// defines them, or without scales. Inputs: a, b, then sa and sb or neither. The result is
+/// f32 [.., M, N].
 #pragma once
 
 #include <string_view>

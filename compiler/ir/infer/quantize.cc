@@ -222,6 +222,28 @@ Status InferQLinearMatMul(Graph& graph, const Node& node) {
   return SetOutput(graph, node, 0, In(graph, node, 7).dtype, out);
 }
 
+namespace {
+
+// The scales of aicf.ScaledMatMul, of which it has two or none.
+Status CheckBlockScales(const Graph& graph, const Node& node, const Dims& a, const Dims& b) {
+  const int64_t terms = node.Int("scale_terms", 0), columns = node.Int("scale_columns", 1);
+  if (node.inputs.size() == 2 && terms == 0) return OkStatus();
+  if (node.inputs.size() != 4) return BadNode("has scales of one operand alone");
+  if (terms < 1 || columns < 1) return BadNode("scales of ", terms, " x ", columns, " elements");
+  Dims of_a = a;
+  of_a[of_a.rank() - 1] = CeilDiv(a.back(), terms);
+  const Dims of_b = {of_a.back(), CeilDiv(b[1], columns)};
+  for (const auto& [input, want] : {std::pair(size_t{2}, of_a), std::pair(size_t{3}, of_b)}) {
+    const Value& scale = In(graph, node, input);
+    if (scale.dtype == DType::kF32 && scale.shape == want) continue;
+    return BadNode("input ", input, " is ", DTypeName(scale.dtype), " ", ToString(scale.shape),
+                   ", expected f32 ", ToString(want));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 Status InferScaledMatMul(Graph& graph, const Node& node) {
   const Value &a = In(graph, node, 0), &b = In(graph, node, 1);
   if (a.dtype != b.dtype || !IsFloat(a.dtype) || DTypeBytes(a.dtype) != 1) {
@@ -231,17 +253,7 @@ Status InferScaledMatMul(Graph& graph, const Node& node) {
   if (a.shape.rank() < 2 || b.shape.rank() != 2 || a.shape.back() != b.shape[0]) {
     return BadNode("shapes ", ToString(a.shape), " and ", ToString(b.shape), " do not multiply");
   }
-  const int64_t terms = node.Int("scale_terms", 0), columns = node.Int("scale_columns", 1);
-  if (terms < 1 || columns < 1) return BadNode("scales of ", terms, " x ", columns, " elements");
-  Dims of_a = a.shape;
-  of_a[of_a.rank() - 1] = CeilDiv(a.shape.back(), terms);
-  const Dims of_b = {of_a.back(), CeilDiv(b.shape[1], columns)};
-  for (const auto& [input, want] : {std::pair(size_t{2}, of_a), std::pair(size_t{3}, of_b)}) {
-    const Value& scale = In(graph, node, input);
-    if (scale.dtype == DType::kF32 && scale.shape == want) continue;
-    return BadNode("input ", input, " is ", DTypeName(scale.dtype), " ", ToString(scale.shape),
-                   ", expected f32 ", ToString(want));
-  }
+  AICF_RETURN_IF_ERROR(CheckBlockScales(graph, node, a.shape, b.shape));
   Dims out = a.shape;
   out[out.rank() - 1] = b.shape[1];
   return SetOutput(graph, node, 0, DType::kF32, out);

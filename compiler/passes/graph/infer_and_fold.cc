@@ -17,12 +17,13 @@ namespace aicf {
 namespace {
 
 // True for the dequantisation of constant weights, which a product may read as codes instead
-// (integer_products.cc, scaled_products.cc). It is not folded here.
+// (integer_products.cc, scaled_products.cc, float8_products.cc). It is not folded here.
 bool HoldsCodes(const ir::Graph& graph, const ir::Node& node) {
   if (node.op != "DequantizeLinear") return false;
   const ir::Value& codes = graph.values[node.inputs[0]];
-  const bool blocks = IsFloat(codes.dtype) && node.Int("block_size", 0) != 0;
-  return (IsByteInteger(codes.dtype) || blocks) && codes.is_constant() && codes.shape.rank() >= 2;
+  const bool bytes =
+      IsByteInteger(codes.dtype) || (IsFloat(codes.dtype) && DTypeBytes(codes.dtype) == 1);
+  return bytes && codes.is_constant() && codes.shape.rank() >= 2;
 }
 
 // Names in an artifact may have 65,536 bytes. The rest is room for what passes append to a name.

@@ -21,9 +21,22 @@ abi::Problem ProductStep(const ScaledShape& s, DType data, abi::MathMode math) {
   return p;
 }
 
+void AddScales(const ScaledShape& s, abi::Problem* p) {
+  abi::GemmAttrs attrs;
+  attrs.scale_terms = s.scale_terms;
+  attrs.scale_columns = s.scale_columns;
+  p->attrs = attrs;
+  const int64_t steps = CeilDiv(s.length, s.scale_terms);
+  p->inputs.push_back(abi::DenseView(DType::kF32, {s.rows, steps}));
+  p->inputs.push_back(abi::DenseView(DType::kF32, {steps, CeilDiv(s.columns, s.scale_columns)}));
+  p->core_inputs = 4;
+}
+
 // Why no kernel takes the product: the sentence of a GPU kernel that takes other products with
 // scales of blocks and refuses this one.
 std::string NoKernel(const abi::Problem& scaled, const abi::DeviceSpec& device) {
+  if (!abi::HasBlockScales(scaled))
+    return "capability: no kernel of the target multiplies float8 codes";
   for (const abi::KernelInfo& kernel : abi::KernelsOf(scaled.family)) {
     if (kernel.backend != abi::Backend::kCuda || kernel.backend != device.backend) continue;
     const std::string refused = kernel.supports(scaled, device);
@@ -40,15 +53,7 @@ std::string ScaledProductRefusal(const ScaledShape& s, const PassContext& contex
   if (context.device.name.empty()) return {};
   const abi::MathMode math = ModeFor(abi::Family::kGemm, context.math, s.codes, context.device);
   abi::Problem scaled = ProductStep(s, s.codes, math);
-  abi::GemmAttrs attrs;
-  attrs.scale_terms = s.scale_terms;
-  attrs.scale_columns = s.scale_columns;
-  scaled.attrs = attrs;
-  const int64_t steps = CeilDiv(s.length, s.scale_terms);
-  scaled.inputs.push_back(abi::DenseView(DType::kF32, {s.rows, steps}));
-  scaled.inputs.push_back(
-      abi::DenseView(DType::kF32, {steps, CeilDiv(s.columns, s.scale_columns)}));
-  scaled.core_inputs = 4;
+  if (s.scale_terms > 0) AddScales(s, &scaled);
   std::string refusal;
   const std::optional<double> codes = PredictedUs(scaled, context.device, &refusal);
   if (!codes) {

@@ -1,4 +1,4 @@
-/// Whether a product of float8 codes with scales of blocks is worth computing as one.
+/// Whether a product of float8 codes is worth computing as one.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 namespace aicf {
 
 /// A product [rows, length] x [length, columns], both operands of dtype `codes`. A scale belongs to
-/// `scale_terms` terms, and on the right to `scale_columns` columns. `along_sum`: the right codes
-/// lie in memory along the sum, as constants are stored.
+/// `scale_terms` terms, and on the right to `scale_columns` columns; 0 terms: blocks have no
+/// scales, and what the result is multiplied by is no part of the product. `along_sum`: the right
+/// codes lie in memory along the sum, as constants are stored.
 struct ScaledShape {
   DType codes = DType::kF8E4M3FN;
   int64_t rows = 0, columns = 0, length = 0;

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "compiler/ir/scaled_node.h"
+#include "compiler/passes/graph/float8_operands.h"
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/graph/rewrite.h"
 #include "compiler/passes/graph/scaled_product_cost.h"
@@ -60,8 +61,6 @@ class ScaledProducts {
     return nodes[n].Int("block_size", 0) != 0 && !one ? &nodes[n] : nullptr;
   }
 
-  static bool TransposesB(const ir::Node& node) { return node.Int("transB", 0) != 0; }
-
   // Empty, or why the product stays one of floats.
   std::string Refusal(const ir::Node& node, const ir::Node& a, const ir::Node& b) const {
     const ir::Value &x = Value(a.inputs[0]), &w = Value(b.inputs[0]);
@@ -71,60 +70,29 @@ class ScaledProducts {
     for (const ir::Node* n : {&a, &b}) {
       if (Value(n->inputs[1]).dtype != DType::kF32) return "dtype: scales that are not f32";
       if (Value(n->outputs[0]).dtype != DType::kF32) return "dtype: a product that is not of f32";
-      if (!IsZero(n->input(2))) return "operand: a zero point that is not 0";
+      if (!IsZeroPoint(graph_, n->input(2))) return "operand: a zero point that is not 0";
     }
     if (x.shape.rank() < 2 || w.shape.rank() != 2) {
       return "operand: a left operand without rows, or a right operand that is no matrix";
     }
-    if (AxisOf(a, x.shape) != x.shape.rank() - 1) {
+    if (BlockAxis(a, x.shape) != x.shape.rank() - 1) {
       return "axis: the left operand's blocks do not run along the sum";
     }
-    if (AxisOf(b, w.shape) != (TransposesB(node) ? 1 : 0)) {
+    if (BlockAxis(b, w.shape) != (TransposesB(node) ? 1 : 0)) {
       return "axis: the right operand's blocks do not run along the sum";
     }
     const int64_t terms = a.Int("block_size", 0);
     if (b.Int("block_size", 0) != terms) return "pattern: blocks of different lengths";
-    if (std::string refusal = GemmRefusal(node); !refusal.empty()) return refusal;
+    if (std::string refusal = RefuseGemmOfCodes(node); !refusal.empty()) return refusal;
     ScaledShape shape;
     shape.codes = x.dtype;
     shape.rows = RowsOf(x.shape);
-    shape.columns = ColumnsOf(node, w.shape);
+    shape.columns = w.shape[TransposesB(node) ? 0 : 1];
     shape.length = x.shape.back();
     shape.scale_terms = terms;
     shape.scale_columns = ColumnsOfScale(node, b);
     shape.along_sum = w.is_constant() || TransposesB(node);
     return ScaledProductRefusal(shape, context_);
-  }
-
-  bool IsZero(ir::ValueId zero) const {
-    if (zero == ir::kNoValue) return true;
-    const ir::Tensor& t = Value(zero).constant;
-    if (!t.has_data()) return false;
-    for (int64_t i = 0; i < t.count(); ++i) {
-      if (t.FloatAt(i) != 0) return false;
-    }
-    return true;
-  }
-
-  static int64_t AxisOf(const ir::Node& node, const Dims& shape) {
-    const int64_t axis = node.Int("axis", 1);
-    return axis < 0 ? axis + shape.rank() : axis;
-  }
-  static int64_t RowsOf(const Dims& x) {
-    int64_t rows = 1;
-    for (int d = 0; d + 1 < x.rank(); ++d) rows *= x[d];
-    return rows;
-  }
-  static int64_t ColumnsOf(const ir::Node& node, const Dims& w) {
-    return w[TransposesB(node) ? 0 : 1];
-  }
-
-  static std::string GemmRefusal(const ir::Node& node) {
-    if (node.Int("transA", 0) != 0) return "operand: the left operand is transposed";
-    if (node.Float("alpha", 1) != 1) return "pattern: a factor alpha";
-    if (node.input(2) != ir::kNoValue && node.Float("beta", 1) != 1)
-      return "pattern: a factor beta";
-    return "";
   }
 
   // How many columns share their scales: 128 where constant scales repeat so, which they do when
@@ -151,9 +119,10 @@ class ScaledProducts {
   void Replace(const ir::Node& node, const ir::Node& a, const ir::Node& b) {
     const bool across = TransposesB(node);
     const int64_t columns = ColumnsOfScale(node, b);
-    const ir::ValueId codes = across ? Transposed(node, b.inputs[0]) : b.inputs[0];
+    const ir::ValueId codes =
+        across ? TransposedMatrix(graph_, make_, node, b.inputs[0]) : b.inputs[0];
     const ir::ValueId scales = columns > 1 ? OfBlocks(b.inputs[1], across, columns)
-                               : across    ? Transposed(node, b.inputs[1])
+                               : across    ? TransposedMatrix(graph_, make_, node, b.inputs[1])
                                            : b.inputs[1];
     const ir::ValueId bias = node.input(2);
     const ir::Value result = Value(node.outputs[0]);
@@ -168,14 +137,6 @@ class ScaledProducts {
                             {}});
     if (bias == ir::kNoValue) return;
     graph_.nodes.push_back({"Add", node.name, {out, bias}, {node.outputs[0]}, {}, {}});
-  }
-
-  ir::ValueId Transposed(const ir::Node& node, ir::ValueId matrix) {
-    const ir::Value v = Value(matrix);
-    const ir::ValueId out = make_.Value(v.name, v.dtype, {v.shape[1], v.shape[0]});
-    graph_.nodes.push_back(
-        {"Transpose", node.name, {matrix}, {out}, {{"perm", std::vector<int64_t>{1, 0}}}, {}});
-    return out;
   }
 
   // [steps, blocks of columns] of constant scales that repeat within a block.

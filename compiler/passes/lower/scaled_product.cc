@@ -1,4 +1,4 @@
-// aicf.ScaledMatMul: one gemm step whose operands have scales of blocks.
+// aicf.ScaledMatMul: one gemm step, whose operands may have scales of blocks.
 #include "compiler/ir/scaled_node.h"
 #include "compiler/ir/views.h"
 #include "compiler/passes/lower/lowerings.h"
@@ -23,24 +23,29 @@ abi::View ForBatch(const abi::View& matrix, const Dims& batched) {
 }  // namespace
 
 Status LowerScaledMatMul(LowerContext& ctx, const ir::Node& node) {
-  const ValueView a = ctx.Get(node.inputs[0]), b = ctx.Get(node.inputs[1]);
-  const ValueView of_a = ctx.Get(node.inputs[2]), of_b = ctx.Get(node.inputs[3]);
   ValueView out = ctx.Define(node.outputs[0]);
+  const abi::View result = out.view;
+  std::vector<abi::View> views, of_rows;
+  std::vector<ir::BufferId> buffers;
+  bool rows = WithRows(result).has_value();
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueView operand = ctx.Get(node.inputs[i]);
+    const bool left = i % 2 == 0;
+    const auto joined = left ? WithRows(operand.view) : operand.view;
+    rows = rows && joined;
+    if (joined) of_rows.push_back(*joined);
+    views.push_back(left ? operand.view : ForBatch(operand.view, views.back().shape));
+    buffers.push_back(operand.buffer);
+  }
+  if (rows) out.view = *WithRows(result);
   abi::GemmAttrs attrs;
   attrs.scale_terms = node.Int("scale_terms", 0);
   attrs.scale_columns = node.Int("scale_columns", 1);
   abi::Problem p;
   p.family = abi::Family::kGemm;
   p.attrs = attrs;
-  const auto rows = WithRows(a.view), scales = WithRows(of_a.view), results = WithRows(out.view);
-  if (rows && scales && results) {
-    out.view = *results;
-    p.inputs = {*rows, b.view, *scales, of_b.view};
-  } else {
-    p.inputs = {a.view, ForBatch(b.view, a.view.shape), of_a.view,
-                ForBatch(of_b.view, of_a.view.shape)};
-  }
-  EmitPlain(ctx, node, std::move(p), {a.buffer, b.buffer, of_a.buffer, of_b.buffer}, out);
+  p.inputs = rows ? std::move(of_rows) : std::move(views);
+  EmitPlain(ctx, node, std::move(p), std::move(buffers), out);
   return OkStatus();
 }
 

@@ -59,6 +59,30 @@ TEST(LowerScaledMatMul, MultipliesBlocksByBothScales) {
   }
 }
 
+TEST(LowerScaledMatMul, MultipliesCodesWithoutScales) {
+  for (const Dims& shape : {Dims{5, 8}, Dims{2, 3, 8}}) {
+    Dims out = shape;
+    out[shape.rank() - 1] = 6;
+    const ir::Tensor a = Random(DType::kF8E5M2, shape, 600),
+                     b = Random(DType::kF8E5M2, {8, 6}, 601);
+    const Array x = ToArray(a), y = ToArray(b);
+    const Array want = testing::Generate(out, [&](const Dims& at) {
+      double sum = 0;
+      const int last = at.rank() - 1;
+      for (int64_t k = 0; k < 8; ++k) {
+        Dims row = at;
+        row[last] = k;
+        sum += x[row] * y[{k, at[last]}];
+      }
+      return sum;
+    });
+    testing::ExpectGraph(
+        StrCat("graph \"g\" { input %a: f8e5m2", ShapeText(shape),
+               " input %b: f8e5m2[8x6] %y: f32 = aicf.ScaledMatMul(%a, %b) output %y }"),
+        {{"a", a}, {"b", b}}, want, 1e-5, 1e-5);
+  }
+}
+
 TEST(LowerScaledMatMul, BadOperandsAreRefused) {
   const auto expect = [](const std::string& node, std::string_view what) {
     const auto run = RunGraph(
@@ -78,6 +102,8 @@ TEST(LowerScaledMatMul, BadOperandsAreRefused) {
   expect(op + "(%v, %b, %sa, %sb) {scale_terms=3}", "do not multiply");
   expect(op + "(%a, %e, %sa, %sb) {scale_terms=3}", "do not multiply");
   expect(op + "(%a, %b, %sa, %sb)", "scales of 0 x 1 elements");
+  expect(op + "(%a, %b, %sa) {scale_terms=3}", "has scales of one operand alone");
+  expect(op + "(%a, %b) {scale_terms=3}", "has scales of one operand alone");
   expect(op + "(%a, %b, %sa, %sb) {scale_terms=3, scale_columns=0}", "scales of 3 x 0 elements");
   expect(op + "(%a, %b, %sa, %sb) {scale_terms=2}", "input 2 is f32 2x2, expected f32 2x3");
   expect(op + "(%a, %b, %sa, %sb) {scale_terms=3, scale_columns=2}",

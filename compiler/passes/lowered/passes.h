@@ -65,6 +65,9 @@ Status BlocksToGemm(ir::Lowered& lowered, PassContext& context);
 /// Products of many rows with quantised blocks become two steps where that takes less time: the
 /// values of all blocks, and their matrix product.
 Status DecodeBlocks(ir::Lowered& lowered, PassContext& context);
+/// Large products whose blocks have scales read a copy of those of their rows, turned so that the
+/// scales of neighbouring rows are neighbours, where that takes less time.
+Status TurnScales(ir::Lowered& lowered, PassContext& context);
 /// A norm by the root mean square that few rows pass through becomes part of the product after it.
 Status NormIntoProduct(ir::Lowered& lowered, PassContext& context);
 /// A norm of layers disappears as a step where the products that read it can finish it in their

@@ -1,0 +1,155 @@
+// MatMul and Gemm of float8 codes that have one scale on the left, and one or one for each column
+// on the right: the codes are multiplied as they are stored, and both scales are one factor of the
+// result. This is the form in which quantisers export float8 models.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "compiler/ir/scaled_node.h"
+#include "compiler/passes/graph/float8_operands.h"
+#include "compiler/passes/graph/passes.h"
+#include "compiler/passes/graph/rewrite.h"
+#include "compiler/passes/graph/scaled_product_cost.h"
+
+namespace aicf {
+namespace {
+
+constexpr std::string_view kFloat8Products = "float8-products";
+
+class Float8Products {
+ public:
+  Float8Products(ir::Graph& graph, PassContext& context)
+      : graph_(graph), context_(context), producer_(ir::ProducerOf(graph)), make_(graph) {}
+
+  void Run() {
+    const std::vector<ir::Node> nodes = std::exchange(graph_.nodes, {});
+    for (const ir::Node& node : nodes) {
+      const bool product = node.op == "MatMul" || node.op == "Gemm";
+      const ir::Node* a = product ? Dequantised(nodes, node.inputs[0]) : nullptr;
+      const ir::Node* b = product ? Dequantised(nodes, node.inputs[1]) : nullptr;
+      if (a == nullptr && b == nullptr) {
+        graph_.nodes.push_back(node);
+        continue;
+      }
+      const std::string why = a == nullptr   ? "operand: the left operand is no float8 codes"
+                              : b == nullptr ? "operand: the right operand is no float8 codes"
+                                             : Refusal(node, *a, *b);
+      if (why.empty()) {
+        RecordRewrite(context_, kFloat8Products, DecisionKind::kFusion, About(node),
+                      "product of codes",
+                      "codes are multiplied as they are stored: their products are exact, and "
+                      "their scales are one factor of the result");
+        Replace(node, *a, *b);
+      } else {
+        RecordRewrite(context_, kFloat8Products, DecisionKind::kFusion, About(node),
+                      "product of floats",
+                      "a product of float8 codes needs codes of one type on both sides, one "
+                      "constant scale on the left, one or one for each column on the right, and a "
+                      "target where it is faster",
+                      {{"product of codes", why, -1}});
+        graph_.nodes.push_back(node);
+      }
+    }
+  }
+
+ private:
+  const ir::Value& Value(ir::ValueId v) const { return graph_.values[v]; }
+  bool IsOne(ir::ValueId v) const { return ElementCount(Value(v).shape) == 1; }
+
+  // The DequantizeLinear of float8 codes that makes v, or null. Those with scales of blocks are for
+  // scaled-products, which has run before.
+  const ir::Node* Dequantised(const std::vector<ir::Node>& nodes, ir::ValueId v) const {
+    const int n = producer_[v];
+    if (n < 0 || nodes[n].op != "DequantizeLinear") return nullptr;
+    const DType codes = Value(nodes[n].inputs[0]).dtype;
+    const bool float8 = codes == DType::kF8E4M3FN || codes == DType::kF8E5M2;
+    const bool blocks = nodes[n].Int("block_size", 0) != 0 && !IsOne(nodes[n].inputs[1]);
+    return float8 && !blocks ? &nodes[n] : nullptr;
+  }
+
+  // Empty, or why the product stays one of floats.
+  std::string Refusal(const ir::Node& node, const ir::Node& a, const ir::Node& b) const {
+    const ir::Value &x = Value(a.inputs[0]), &w = Value(b.inputs[0]);
+    if (x.dtype != w.dtype) return "dtype: codes of two types";
+    for (const ir::Node* n : {&a, &b}) {
+      if (!Value(n->inputs[1]).is_constant()) return "operand: a scale that is no constant";
+      if (!IsZeroPoint(graph_, n->input(2))) return "operand: a zero point that is not 0";
+    }
+    if (x.shape.rank() < 2 || w.shape.rank() != 2) {
+      return "operand: a left operand without rows, or a right operand that is no matrix";
+    }
+    if (!IsOne(a.inputs[1])) return "operand: several scales on the left";
+    const int columns = TransposesB(node) ? 0 : 1;
+    if (!IsOne(b.inputs[1]) && BlockAxis(b, w.shape) != columns) {
+      return "axis: scales that differ within a column";
+    }
+    if (std::string refusal = RefuseGemmOfCodes(node); !refusal.empty()) return refusal;
+    for (const float factor : Factors(a, b)) {
+      // A factor that is no normal number has lost digits, or is infinite.
+      if (factor != 0 && !std::isnormal(factor)) {
+        return "range: the product of both scales is no normal number of f32";
+      }
+    }
+    ScaledShape shape;
+    shape.codes = x.dtype;
+    shape.rows = RowsOf(x.shape);
+    shape.columns = w.shape[columns];
+    shape.length = x.shape.back();
+    shape.along_sum = w.is_constant() || TransposesB(node);
+    return ScaledProductRefusal(shape, context_);
+  }
+
+  // The product of the left scale and each right scale.
+  std::vector<float> Factors(const ir::Node& a, const ir::Node& b) const {
+    const double left = Value(a.inputs[1]).constant.FloatAt(0);
+    const ir::Tensor& right = Value(b.inputs[1]).constant;
+    std::vector<float> factors;
+    for (int64_t i = 0; i < right.count(); ++i) {
+      factors.push_back(static_cast<float>(left * right.FloatAt(i)));
+    }
+    return factors;
+  }
+
+  void Replace(const ir::Node& node, const ir::Node& a, const ir::Node& b) {
+    const ir::ValueId codes =
+        TransposesB(node) ? TransposedMatrix(graph_, make_, node, b.inputs[0]) : b.inputs[0];
+    const std::vector<float> all = Factors(a, b);
+    const Dims shape = all.size() == 1 ? Dims{} : Dims{static_cast<int64_t>(all.size())};
+    const ir::ValueId factors = make_.Constant(
+        StrCat(Value(node.outputs[0]).name, " factors"),
+        ir::Tensor::FromValues<float>(DType::kF32, shape, std::span<const float>(all)));
+    const DType dtype = Value(node.outputs[0]).dtype;
+    const ir::ValueId bias = node.input(2);
+    const bool narrow = dtype != DType::kF32, biased = bias != ir::kNoValue;
+    ir::ValueId v = Append(node, std::string(ir::kScaledMatMul), {a.inputs[0], codes}, DType::kF32);
+    v = Append(node, "Mul", {v, factors}, DType::kF32, {}, !narrow && !biased);
+    if (narrow)
+      v = Append(node, "Cast", {v}, dtype, {{"to", std::string(DTypeName(dtype))}}, !biased);
+    if (biased) Append(node, "Add", {v, bias}, dtype, {}, true);
+  }
+
+  // Appends a node in the name of `node` and gives its value, which is that of `node` for the last
+  // one.
+  ir::ValueId Append(const ir::Node& node, std::string op, std::vector<ir::ValueId> inputs,
+                     DType dtype, ir::AttrMap attrs = {}, bool last = false) {
+    const ir::Value result = Value(node.outputs[0]);
+    const ir::ValueId out = last ? node.outputs[0] : make_.Value(result.name, dtype, result.shape);
+    graph_.nodes.push_back(
+        {std::move(op), node.name, std::move(inputs), {out}, std::move(attrs), {}});
+    return out;
+  }
+
+  ir::Graph& graph_;
+  PassContext& context_;
+  const std::vector<int> producer_;
+  ValueMaker make_;
+};
+
+}  // namespace
+
+Status MakeFloat8Products(ir::Graph& graph, PassContext& context) {
+  Float8Products(graph, context).Run();
+  return OkStatus();
+}
+
+}  // namespace aicf
