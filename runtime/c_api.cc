@@ -175,31 +175,6 @@ Status BindAll(Session& session, const aicf_binding* bindings, uint32_t count) {
   return session.Bind(all);
 }
 
-/// Reads the fields that the caller's header knew; later ones keep their defaults.
-Status ReadOptions(const aicf_session_options* given, SessionOptions* options) {
-  aicf_session_options full;
-  aicf_session_options_init(&full);
-  if (given != nullptr) {
-    if (given->struct_bytes < offsetof(aicf_session_options, device)) {
-      return Error(Code::kInvalidArgument, "options.struct_bytes is ", given->struct_bytes,
-                   "; call aicf_session_options_init first");
-    }
-    std::memcpy(&full, given, std::min<size_t>(given->struct_bytes, sizeof(full)));
-  }
-  const int sync = Passed(full.sync);
-  if (sync < AICF_FULL_SYNC || sync > AICF_NO_SYNC) {
-    return Error(Code::kInvalidArgument, "options.sync is ", sync, ", expected 0, 1 or 2");
-  }
-  options->device = full.device != nullptr ? full.device : "";
-  options->threads = full.threads;
-  options->cuda_graph = full.cuda_graph != 0;
-  options->transfers = full.transfers != 0;
-  options->sync = static_cast<SyncPolicy>(full.sync);
-  options->stream = full.stream;
-  options->max_operations = full.max_operations;
-  return OkStatus();
-}
-
 Status CheckRoom(size_t steps, uint32_t capacity) {
   if (steps <= capacity) return OkStatus();
   return Error(Code::kInvalidArgument, "the program has ", steps, " steps, the array has room for ",
@@ -297,6 +272,46 @@ Status Unknown(std::string_view what, uint64_t handle) {
 Result<std::shared_ptr<const Program>> ProgramOf(aicf_program handle) {
   AICF_ASSIGN_OR_RETURN(const ProgramTable::Pin found, FindProgram(handle));
   return *found;
+}
+
+Status ReadOptions(const aicf_session_options* given, SessionOptions* options) {
+  aicf_session_options full;
+  aicf_session_options_init(&full);
+  if (given != nullptr) {
+    if (given->struct_bytes < offsetof(aicf_session_options, device)) {
+      return Error(Code::kInvalidArgument, "options.struct_bytes is ", given->struct_bytes,
+                   "; call aicf_session_options_init first");
+    }
+    std::memcpy(&full, given, std::min<size_t>(given->struct_bytes, sizeof(full)));
+  }
+  const int sync = Passed(full.sync);
+  if (sync < AICF_FULL_SYNC || sync > AICF_NO_SYNC) {
+    return Error(Code::kInvalidArgument, "options.sync is ", sync, ", expected 0, 1 or 2");
+  }
+  options->device = full.device != nullptr ? full.device : "";
+  options->threads = full.threads;
+  options->cuda_graph = full.cuda_graph != 0;
+  options->transfers = full.transfers != 0;
+  options->sync = static_cast<SyncPolicy>(full.sync);
+  options->stream = full.stream;
+  options->max_operations = full.max_operations;
+  return OkStatus();
+}
+
+Status GiveMemory(const MemoryReport& memory, aicf_memory_report* report) {
+  AICF_RETURN_IF_ERROR(NotNull(report, "the report's address"));
+  *report = {memory.arena_bytes, memory.weights_bytes, memory.state_bytes, memory.staging_bytes,
+             memory.total_device_bytes};
+  return OkStatus();
+}
+
+Status GiveName(const std::string& full, char* name, uint64_t capacity) {
+  AICF_RETURN_IF_ERROR(NotNull(name, "the name's address"));
+  if (capacity == 0) return Error(Code::kInvalidArgument, "the capacity is 0");
+  const size_t length = std::min<size_t>(full.size(), capacity - 1);
+  std::memcpy(name, full.data(), length);
+  name[length] = '\0';
+  return OkStatus();
 }
 
 }  // namespace c_api
@@ -477,7 +492,7 @@ aicf_code aicf_session_create(aicf_program program, const aicf_session_options* 
     AICF_RETURN_IF_ERROR(NotNull(session, "the session's address"));
     *session = 0;
     aicf::SessionOptions full;
-    AICF_RETURN_IF_ERROR(aicf::ReadOptions(options, &full));
+    AICF_RETURN_IF_ERROR(aicf::c_api::ReadOptions(options, &full));
     auto open = std::make_unique<aicf::OpenSession>();
     // From here on the handle may be destroyed.
     AICF_ASSIGN_OR_RETURN(open->program, aicf::c_api::ProgramOf(program));
@@ -620,25 +635,13 @@ aicf_code aicf_session_profile(aicf_session session, int32_t iterations, aicf_st
 }
 
 aicf_code aicf_session_memory(aicf_session session, aicf_memory_report* report) {
-  return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_RETURN_IF_ERROR(NotNull(report, "the report's address"));
-    const aicf::MemoryReport m = s.memory();
-    *report = {m.arena_bytes, m.weights_bytes, m.state_bytes, m.staging_bytes,
-               m.total_device_bytes};
-    return OkStatus();
-  });
+  return aicf::WithSession(session,
+                           [&](Session& s) { return aicf::c_api::GiveMemory(s.memory(), report); });
 }
 
 aicf_code aicf_session_device_name(aicf_session session, char* name, uint64_t capacity) {
-  return aicf::WithSession(session, [&](Session& s) -> Status {
-    AICF_RETURN_IF_ERROR(NotNull(name, "the name's address"));
-    if (capacity == 0) return aicf::Error(aicf::Code::kInvalidArgument, "the capacity is 0");
-    const std::string full = s.device_name();
-    const size_t length = std::min<size_t>(full.size(), capacity - 1);
-    std::memcpy(name, full.data(), length);
-    name[length] = '\0';
-    return OkStatus();
-  });
+  return aicf::WithSession(
+      session, [&](Session& s) { return aicf::c_api::GiveName(s.device_name(), name, capacity); });
 }
 
 aicf_code aicf_device_health(void) {

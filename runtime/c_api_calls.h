@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "aicf/aicf.h"
@@ -20,5 +21,13 @@ Status Unknown(std::string_view what, uint64_t handle);
 
 /// The program that a handle names. Errors: those of Unknown.
 Result<std::shared_ptr<const Program>> ProgramOf(aicf_program handle);
+
+/// Reads the members that the caller's header knew; later ones keep their defaults. `given` may be
+/// null. Errors: kInvalidArgument.
+Status ReadOptions(const aicf_session_options* given, SessionOptions* options);
+
+/// What the functions for memory and for names of devices give. Errors: kInvalidArgument.
+Status GiveMemory(const MemoryReport& memory, aicf_memory_report* report);
+Status GiveName(const std::string& full, char* name, uint64_t capacity);
 
 }  // namespace aicf::c_api

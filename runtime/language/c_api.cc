@@ -77,16 +77,33 @@ Status ReadRequest(const aicf_generate_request& c, GenerateRequest* request) {
   return OkStatus();
 }
 
-Status GiveIds(const std::vector<uint32_t>& found, uint32_t* ids, uint64_t capacity,
-               uint64_t* count) {
-  *count = found.size();
-  if (found.size() > capacity) {
-    return Error(Code::kInvalidArgument, "there are ", found.size(), " ids, the memory takes ",
-                 capacity);
+/// Copies a text out with a NUL behind it, and says how long it is, even where it does not fit.
+Status GiveText(const std::string& found, char* text, uint64_t capacity, uint64_t* bytes) {
+  *bytes = found.size();
+  if (found.size() >= capacity) {
+    return Error(Code::kInvalidArgument, "the text and the NUL behind it take ", found.size() + 1,
+                 " bytes, the memory has ", capacity);
   }
-  if (!found.empty()) AICF_RETURN_IF_ERROR(NotNull(ids, "the ids' address"));
-  std::ranges::copy(found, ids);
+  AICF_RETURN_IF_ERROR(NotNull(text, "the text's address"));
+  std::memcpy(text, found.c_str(), found.size() + 1);
   return OkStatus();
+}
+
+void DescribeModel(const LanguageInfo& info, aicf_language_info* out) {
+  *out = {};
+  out->architecture = info.architecture.c_str();
+  out->chat_template = info.chat_template.c_str();
+  out->vocabulary = info.vocabulary;
+  out->context = info.context;
+  out->trained_context = info.trained_context;
+  out->page = info.page;
+  out->pages = info.pages;
+  out->slots = info.slots;
+  out->largest_prefill = info.largest_prefill;
+  out->largest_decode = info.largest_decode;
+  out->end_tokens = info.end_tokens.data();
+  out->end_token_count = info.end_tokens.size();
+  out->has_tokenizer = info.has_tokenizer ? 1 : 0;
 }
 
 void GivePart(GeneratePart part, aicf_generate_part* out) {
@@ -115,6 +132,23 @@ aicf_generator HandleOf(std::unique_ptr<Generator> generator) {
   auto open = std::make_unique<OpenGenerator>();
   open->generator = std::move(generator);
   return Generators().Insert(std::move(open));
+}
+
+Result<std::span<const uint32_t>> ReadIds(const uint32_t* ids, uint64_t count) {
+  if (count > 0) AICF_RETURN_IF_ERROR(NotNull(ids, "the ids' address"));
+  return std::span<const uint32_t>(ids, count);
+}
+
+Status GiveIds(const std::vector<uint32_t>& found, uint32_t* ids, uint64_t capacity,
+               uint64_t* count) {
+  *count = found.size();
+  if (found.size() > capacity) {
+    return Error(Code::kInvalidArgument, "there are ", found.size(), " ids, the memory takes ",
+                 capacity);
+  }
+  if (!found.empty()) AICF_RETURN_IF_ERROR(NotNull(ids, "the ids' address"));
+  std::ranges::copy(found, ids);
+  return OkStatus();
 }
 
 }  // namespace aicf::language
@@ -156,6 +190,41 @@ aicf_code aicf_generator_destroy(aicf_generator generator) {
   return aicf::c_api::Call([&] { return aicf::language::Destroy(generator); });
 }
 
+aicf_code aicf_generator_get_info(aicf_generator generator, aicf_language_info* info) {
+  return WithGenerator(generator, [&](Generator& g) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(info, "the info's address"));
+    aicf::language::DescribeModel(g.info(), info);
+    return aicf::OkStatus();
+  });
+}
+
+aicf_code aicf_generator_free_pages(aicf_generator generator, int64_t* pages) {
+  return WithGenerator(generator, [&](Generator& g) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(pages, "the number's address"));
+    *pages = g.free_pages();
+    return aicf::OkStatus();
+  });
+}
+
+aicf_code aicf_generator_unfinished(aicf_generator generator, uint64_t* unfinished) {
+  return WithGenerator(generator, [&](Generator& g) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(unfinished, "the number's address"));
+    *unfinished = g.unfinished();
+    return aicf::OkStatus();
+  });
+}
+
+aicf_code aicf_generator_memory(aicf_generator generator, aicf_memory_report* report) {
+  return WithGenerator(generator,
+                       [&](Generator& g) { return aicf::c_api::GiveMemory(g.memory(), report); });
+}
+
+aicf_code aicf_generator_device_name(aicf_generator generator, char* name, uint64_t capacity) {
+  return WithGenerator(generator, [&](Generator& g) {
+    return aicf::c_api::GiveName(g.device_name(), name, capacity);
+  });
+}
+
 aicf_code aicf_generator_encode(aicf_generator generator, const char* text, int32_t parse_special,
                                 int32_t add_special, uint32_t* ids, uint64_t capacity,
                                 uint64_t* count) {
@@ -182,6 +251,16 @@ aicf_code aicf_generator_encode_chat(aicf_generator generator, const char* const
     }
     AICF_ASSIGN_OR_RETURN(const auto found, g.EncodeChat(messages));
     return aicf::language::GiveIds(found, ids, capacity, count);
+  });
+}
+
+aicf_code aicf_generator_decode(aicf_generator generator, const uint32_t* ids, uint64_t count,
+                                char* text, uint64_t capacity, uint64_t* bytes) {
+  return WithGenerator(generator, [&](Generator& g) -> Status {
+    AICF_RETURN_IF_ERROR(NotNull(bytes, "the number's address"));
+    AICF_ASSIGN_OR_RETURN(const auto given, aicf::language::ReadIds(ids, count));
+    AICF_ASSIGN_OR_RETURN(const std::string found, g.Decode(given));
+    return aicf::language::GiveText(found, text, capacity, bytes);
   });
 }
 

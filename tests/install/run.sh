@@ -37,6 +37,22 @@ for header in "$prefix"/include/aicf/*.h; do
 done
 if grep -rnE '#include "(base|runtime|schema|kernels|compiler)/' "$prefix/include"; then exit 1; fi
 
+step "every function of the C headers is exported by the libraries that have it"
+exported() { nm -D --defined-only "$libdir/lib$1.so" | awk '{print $3}'; }
+exported aicf >"$work/exported.aicf"
+exported aicf_cuda >"$work/exported.aicf_cuda"
+for header in "$prefix"/include/aicf/*_c.h; do
+  libraries="aicf aicf_cuda"
+  grep -q 'Part of libaicf,' "$header" && libraries=aicf
+  declared=$(sed 's/ \*.*//' "$header" | grep -oE '\baicf_\w+\(' | tr -d '(' | sort -u)
+  [ -n "$declared" ]
+  for library in $libraries; do
+    for function in $declared; do
+      grep -qx "$function" "$work/exported.$library" || { echo "lib$library.so has no $function"; exit 1; }
+    done
+  done
+done
+
 step "an artifact by the installed compiler"
 protoc --encode=onnx.ModelProto -I "$onnx_proto" onnx/onnx.proto <"$here/twice.txtpb" >"$work/twice.onnx"
 "$prefix/bin/aicf-compile" "$work/twice.onnx" -o "$work/twice.aicf" >/dev/null

@@ -75,6 +75,66 @@ TEST_F(GeneratorCStories, WaitsAndPolls) {
   EXPECT_EQ(aicf_generator_poll(generator_, first, &part), AICF_INVALID_ARGUMENT);
 }
 
+TEST_F(GeneratorCStories, SaysWhatARequestHasToFit) {
+  aicf_language_info info;
+  ASSERT_EQ(aicf_generator_get_info(generator_, &info), AICF_OK);
+  EXPECT_STREQ(info.architecture, "llama");
+  EXPECT_STREQ(info.chat_template, "");
+  EXPECT_EQ(info.vocabulary, 512);
+  EXPECT_EQ(info.context, 128);
+  EXPECT_EQ(info.page, 8);
+  EXPECT_EQ(info.pages, 32);
+  EXPECT_EQ(info.slots, 8);
+  EXPECT_EQ(info.largest_prefill, 32);
+  EXPECT_EQ(info.largest_decode, 8);
+  EXPECT_EQ(std::vector<uint32_t>(info.end_tokens, info.end_tokens + info.end_token_count),
+            std::vector<uint32_t>{2});
+  EXPECT_EQ(info.has_tokenizer, 1);
+  EXPECT_EQ(aicf_generator_get_info(generator_, nullptr), AICF_INVALID_ARGUMENT);
+  char name[8];
+  ASSERT_EQ(aicf_generator_device_name(generator_, name, sizeof name), AICF_OK);
+  EXPECT_STREQ(name, "cpu");
+  aicf_memory_report memory;
+  ASSERT_EQ(aicf_generator_memory(generator_, &memory), AICF_OK);
+  EXPECT_GT(memory.state_bytes, 0u);
+}
+
+TEST_F(GeneratorCStories, TellsWhatIsAtWork) {
+  int64_t pages = 0;
+  uint64_t unfinished = 7, id = 0;
+  ASSERT_EQ(aicf_generator_free_pages(generator_, &pages), AICF_OK);
+  EXPECT_EQ(pages, 32);
+  ASSERT_EQ(aicf_generator_unfinished(generator_, &unfinished), AICF_OK);
+  EXPECT_EQ(unfinished, 0u);
+  ASSERT_EQ(aicf_generator_submit(generator_, &request_, &id), AICF_OK);
+  ASSERT_EQ(aicf_generator_step(generator_, nullptr), AICF_OK);
+  ASSERT_EQ(aicf_generator_free_pages(generator_, &pages), AICF_OK);
+  EXPECT_EQ(pages, 31);
+  ASSERT_EQ(aicf_generator_unfinished(generator_, &unfinished), AICF_OK);
+  EXPECT_EQ(unfinished, 1u);
+}
+
+TEST_F(GeneratorCStories, Decodes) {
+  uint64_t bytes = 0;
+  char text[17] = "as it was";
+  EXPECT_EQ(aicf_generator_decode(generator_, ids_.data(), ids_.size(), text, 16, &bytes),
+            AICF_INVALID_ARGUMENT);
+  EXPECT_EQ(bytes, 16u);
+  EXPECT_STREQ(text, "as it was");
+  EXPECT_EQ(aicf_generator_decode(generator_, ids_.data(), ids_.size(), nullptr, 0, &bytes),
+            AICF_INVALID_ARGUMENT);
+  ASSERT_EQ(aicf_generator_decode(generator_, ids_.data(), ids_.size(), text, 17, &bytes), AICF_OK);
+  EXPECT_STREQ(text, "Once upon a time");
+  EXPECT_EQ(bytes, 16u);
+  ASSERT_EQ(aicf_generator_decode(generator_, nullptr, 0, text, 1, &bytes), AICF_OK);
+  EXPECT_STREQ(text, "");
+  EXPECT_EQ(bytes, 0u);
+  const uint32_t outside[] = {512};
+  EXPECT_EQ(aicf_generator_decode(generator_, outside, 1, text, 17, &bytes), AICF_INVALID_ARGUMENT);
+  EXPECT_EQ(aicf_generator_decode(generator_, nullptr, 1, text, 17, &bytes), AICF_INVALID_ARGUMENT);
+  EXPECT_EQ(std::string(aicf_last_error()), "the ids' address is null");
+}
+
 TEST_F(GeneratorCStories, WhatIsWrongHasASentence) {
   uint64_t id = 7, count = 0;
   uint32_t one = 9;

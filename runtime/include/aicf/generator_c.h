@@ -5,6 +5,7 @@
  *   uint64_t id, count;
  *   uint32_t ids[1000];
  *   aicf_generate_request request;
+ *   aicf_generate_part part;
  *   if (aicf_generator_create(program, NULL, &generator) != AICF_OK) return fail();
  *   aicf_generator_encode(generator, "Once upon a time", 0, 1, ids, 1000, &count);
  *   aicf_generate_request_init(&request);
@@ -47,6 +48,35 @@ AICF_C_API aicf_code aicf_generator_create(aicf_program program,
  * requests. */
 AICF_C_API aicf_code aicf_generator_destroy(aicf_generator generator);
 
+/* What a request has to fit, and what there is: the members of aicf::LanguageInfo. */
+typedef struct aicf_language_info {
+  const char* architecture;
+  const char* chat_template; /* its family; "": none */
+  int64_t vocabulary;        /* token ids are below it */
+  int64_t context;           /* most positions of a request, limited by the cache as well */
+  int64_t trained_context;
+  int64_t page;               /* positions in a page of the cache */
+  int64_t pages;              /* pages of the cache */
+  int64_t slots;              /* most requests at work at once */
+  int64_t largest_prefill;    /* tokens of a prompt that one run takes */
+  int64_t largest_decode;     /* requests that one run decodes */
+  const uint32_t* end_tokens; /* ascending */
+  uint64_t end_token_count;
+  int32_t has_tokenizer;
+  int32_t reserved; /* 0 */
+} aicf_language_info;
+
+/* The pointers in *info are valid while the generator exists. */
+AICF_C_API aicf_code aicf_generator_get_info(aicf_generator generator, aicf_language_info* info);
+/* Pages of the cache that no request has. */
+AICF_C_API aicf_code aicf_generator_free_pages(aicf_generator generator, int64_t* pages);
+/* Requests that have not ended. Makes no run. */
+AICF_C_API aicf_code aicf_generator_unfinished(aicf_generator generator, uint64_t* unfinished);
+AICF_C_API aicf_code aicf_generator_memory(aicf_generator generator, aicf_memory_report* report);
+/* Copies the device's name, cut to fit and always terminated. */
+AICF_C_API aicf_code aicf_generator_device_name(aicf_generator generator, char* name,
+                                                uint64_t capacity);
+
 /* Text to ids. *count receives the number of ids, even where `capacity` is smaller: then `ids` is
  * left unchanged and the call fails with AICF_INVALID_ARGUMENT. */
 AICF_C_API aicf_code aicf_generator_encode(aicf_generator generator, const char* text,
@@ -57,6 +87,14 @@ AICF_C_API aicf_code aicf_generator_encode_chat(aicf_generator generator, const 
                                                 const char* const* contents,
                                                 uint32_t count_of_messages, uint32_t* ids,
                                                 uint64_t capacity, uint64_t* count);
+/* Ids to text: UTF-8 with a NUL behind it; special tokens leave nothing in it. *bytes receives the
+ * text's bytes without that NUL, even where `capacity`, the size of the memory, has no room for
+ * both: then `text`, which may be NULL where `capacity` is 0, is left unchanged and the call fails
+ * with AICF_INVALID_ARGUMENT. Ids one by one need not give whole characters: what a request says
+ * comes from aicf_generator_poll. */
+AICF_C_API aicf_code aicf_generator_decode(aicf_generator generator, const uint32_t* ids,
+                                           uint64_t count, char* text, uint64_t capacity,
+                                           uint64_t* bytes);
 
 /* The members are those of aicf::GenerateRequest. aicf_generator_submit copies all of it. */
 typedef struct aicf_generate_request {
