@@ -1,4 +1,4 @@
-/// What the C form of the Generator shows to tests.
+/// What the C forms of the Generator and the Embedder share, and what they show to tests.
 #pragma once
 
 #include <cstdint>
