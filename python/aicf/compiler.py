@@ -58,7 +58,14 @@ def compile(
     states: Mapping[str, str] | Literal["auto"] | None = None,
     metas: Iterable[str] | None = None,
     impossible_branches: Literal["refuse", "nan"] | None = None,
-    math: Literal["fp32", "tf32", "fp16", "bf16"] | None = None,
+    context: int | None = None,
+    cache: int | None = None,
+    cache_precision: Literal["fp32", "fp16", "bf16"] | None = None,
+    page: int | None = None,
+    prefill: Iterable[int] | None = None,
+    decode: Iterable[int] | None = None,
+    logits: bool | None = None,
+    math: Literal["fp32", "tf32", "fp16", "bf16", "int8"] | None = None,
     precision: Literal["fp32", "fp16", "bf16", "int8", "fp8"] | None = None,
     calibrate: Iterable[Sample] = (),
     calibrate_method: Literal["minmax", "percentile", "entropy"] | None = None,
@@ -75,10 +82,11 @@ def compile(
     kernel_cache: str | os.PathLike[str] | None = None,
     external_data_dir: str | os.PathLike[str] | None = None,
 ) -> Program:
-    """Compiles an ONNX model, or a program's own lowered form once more, and loads the result.
+    """Compiles an ONNX model, a language model, or a program's own lowered form once more, and loads the result.
 
-    model: a path; the model's bytes (without external data); or a Program, whose options then hold
-        unless given here, and which fixes shapes, buckets, bind, states and metas.
+    model: a path, of a language model that of its GGUF file or of its Hugging Face folder; the model's bytes
+        (without external data); or a Program, whose options then hold unless given here, and which fixes shapes,
+        buckets, bind, states, metas and all that is about a language model.
     target: "cpu" (this machine; the default), "cpu:baseline", "cpu:avx2", "cpu:avx512", "cuda"
         (as "cuda:sm_90a"), or "cuda:" with another architecture of docs/targets.md ("cuda:sm_80").
         A CUDA target needs no GPU, but NVRTC (``pip install aicf[cuda]``, or a toolkit).
@@ -90,7 +98,17 @@ def compile(
     metas: inputs that are rewritten before every run (positions, lengths), handed over in one copy.
     impossible_branches: what becomes of an If's branch that cannot run with these shapes, where a run decides which
         one is taken: an error, which is the default, or "nan": results that are NaN when it is taken.
-    math: how matrix products are formed; "fp32" unless given.
+    context: of a language model, as the next six: most positions of a request, prompt and answer together; what
+        the model was trained for unless given, at most 4096.
+    cache: positions that the cache of keys and values holds, of all requests together; twice the context.
+    cache_precision: what keys and values are stored in; "fp32".
+    page: positions in a page of the cache; 32 on a CPU, 64 on a GPU.
+    prefill: rows of the entry points that read a prompt; [128, 512, 2048], and [32, 128, 512] of a
+        model for embeddings.
+    decode: requests of the entry points that make a token for each; [1, 2, 4, 8] on a CPU, up to 64 on a GPU.
+    logits: whether the logits are an output, too.
+    math: how matrix products are formed; "fp32" unless given, but "int8" for a language model whose weights are
+        quantised, on a CPU: activations are then rounded to 8 bits.
     precision: what f32 activations and weights are stored in; sensitive values, inputs, outputs and states keep
         f32; "fp32" unless given. "int8" and "fp8": products with constant weights multiply codes of 8 bits, whose
         scales follow from `calibrate`.
@@ -137,6 +155,10 @@ def compile(
     request.external_data_dir = "" if external_data_dir is None else os.fspath(external_data_dir)
     request.kernel_cache = None if kernel_cache is None else os.fspath(kernel_cache)
     request.shapes = None if shapes is None else _shapes(shapes)
+    request.context, request.cache, request.page = context, cache, page
+    request.cache_precision, request.logits = cache_precision, logits
+    request.prefill = None if prefill is None else list(prefill)
+    request.decode = None if decode is None else list(decode)
     if buckets is not None:
         request.buckets = [(name, _shapes(given)) for name, given in buckets.items()]
     request.policy = policy.split(",") if isinstance(policy, str) and policy else list(policy)

@@ -26,6 +26,7 @@ Status SetMath(const std::string& text, CompileOptions* options) {
                  "'");
   }
   options->math = *math;
+  options->math_given = true;
   return OkStatus();
 }
 
@@ -50,6 +51,50 @@ void SetStates(const CompileRequest& request, CompileOptions* options) {
   }
   if (request.auto_states) options->auto_states = *request.auto_states;
   if (request.metas) options->metas = *request.metas;
+}
+
+Status CheckSize(std::string_view name, int64_t size) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  if (size >= 1 && size <= kMost) return OkStatus();
+  return Error(Code::kInvalidArgument, name, ": expected 1 to ", kMost, ", got ", size);
+}
+
+Status SetSize(std::string_view name, std::optional<int64_t> given, int64_t* size) {
+  if (!given) return OkStatus();
+  *size = *given;
+  return CheckSize(name, *given);
+}
+
+Status SetSizes(std::string_view name, const std::optional<std::vector<int64_t>>& given,
+                std::vector<int64_t>* sizes) {
+  if (!given) return OkStatus();
+  *sizes = *given;
+  for (const int64_t size : *given) AICF_RETURN_IF_ERROR(CheckSize(name, size));
+  if (!given->empty()) return OkStatus();
+  return Error(Code::kInvalidArgument, name, ": expected at least one size");
+}
+
+Status SetLanguage(const CompileRequest& request, language::LanguageOptions* options) {
+  AICF_RETURN_IF_ERROR(SetSize("context", request.context, &options->context));
+  AICF_RETURN_IF_ERROR(SetSize("page", request.page, &options->page));
+  AICF_RETURN_IF_ERROR(SetSize("cache", request.cache, &options->cache));
+  AICF_RETURN_IF_ERROR(SetSizes("prefill", request.prefill, &options->prefill));
+  AICF_RETURN_IF_ERROR(SetSizes("decode", request.decode, &options->decode));
+  if (request.logits) options->logits = *request.logits;
+  if (!request.cache_precision) return OkStatus();
+  const auto precision = ParsePrecision(*request.cache_precision);
+  if (!precision.ok()) return precision.status().WithContext("cache_precision");
+  if (IsQuantized(*precision)) {
+    return Error(Code::kUnsupported, "cache_precision='", *request.cache_precision,
+                 "': a cache holds floats of 16 or 32 bits");
+  }
+  options->cache_dtype = *precision;
+  return OkStatus();
+}
+
+/// Whether the caller said anything about a language model's entry points and cache.
+bool IsAboutLanguage(const CompileRequest& r) {
+  return r.context || r.page || r.cache || r.prefill || r.decode || r.cache_precision || r.logits;
 }
 
 Status SetDecisions(const CompileRequest& request, CompileOptions* options) {
@@ -104,6 +149,7 @@ Status Apply(const CompileRequest& request, CompileOptions* options) {
   if (request.images) options->images = *request.images;
   AICF_RETURN_IF_ERROR(SetShapes(request, options));
   SetStates(request, options);
+  AICF_RETURN_IF_ERROR(SetLanguage(request, &options->language));
   return SetDecisions(request, options);
 }
 
@@ -165,6 +211,11 @@ Result<LoadedProgram> CompileProgram(const LoadedProgram& program, const Compile
     return Error(Code::kInvalidArgument,
                  "shapes, buckets, bind, states and metas are about the model; a program starts "
                  "from its lowered form, which has fixed them");
+  }
+  if (IsAboutLanguage(request)) {
+    return Error(Code::kInvalidArgument,
+                 "context, cache, cache_precision, page, prefill, decode and logits are about the "
+                 "model; a program starts from its lowered form, which has fixed them");
   }
   AICF_ASSIGN_OR_RETURN(const auto stored, program.Stored());
   AICF_ASSIGN_OR_RETURN(CompileOptions options, OptionsOf(*stored));

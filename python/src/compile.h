@@ -29,6 +29,10 @@ struct CompileRequest {
   std::optional<NamePairs> states;  ///< an input, and the output that is its next value
   std::optional<bool> auto_states;
   std::optional<std::vector<std::string>> metas;
+  std::optional<int64_t> context, page, cache;  ///< language::LanguageOptions, and so on:
+  std::optional<std::vector<int64_t>> prefill, decode;
+  std::optional<std::string> cache_precision;
+  std::optional<bool> logits;
   std::vector<std::string> policy, edits, disable_passes, disable_fusion;
   std::optional<std::string> decisions;
   std::string external_data_dir;
