@@ -6,6 +6,12 @@
 >>> session = aicf.load("rec.aicf").session()
 >>> scores = session.run({"x": pixels})["softmax_11.tmp_0"]
 
+Language models generate text through a :class:`Generator`:
+
+>>> generator = aicf.Generator(aicf.compile("smollm2.gguf", context=2048))
+>>> for piece in generator.generate("Why is the sky blue?", chat=True):
+...     print(piece, end="", flush=True)
+
 Everything that fails raises a class of :mod:`aicf.errors`, whose message names the object, what was expected
 and what was found.
 """
@@ -26,9 +32,11 @@ from aicf.errors import (
     ResourceError,
     Unsupported,
 )
+from aicf.generator import Generator, LanguageInfo
 from aicf.memory import SharedTensor, aligned_array
 from aicf.program import Program, Verification
 from aicf.session import Session
+from aicf.stream import Generation, TextPart, TextStream
 
 __all__ = [
     "AicfError",
@@ -38,13 +46,18 @@ __all__ = [
     "DeviceError",
     "EntryPoint",
     "FileError",
+    "Generation",
+    "Generator",
     "InternalError",
     "InvalidArgument",
+    "LanguageInfo",
     "Program",
     "ResourceError",
     "Session",
     "SharedTensor",
     "TensorInfo",
+    "TextPart",
+    "TextStream",
     "Unsupported",
     "Verification",
     "__version__",

@@ -17,6 +17,8 @@ Owner = TypeVar("Owner", bound="Exclusive")
 class Exclusive:
     """An object whose methods marked with :func:`exclusive` are for one thread at a time."""
 
+    _what = "session"
+
     def __init__(self) -> None:
         # One that its own thread may take again, since these methods call each other, and since a caller's
         # tensor that a run reads may be this session's own.
@@ -37,7 +39,7 @@ def exclusive(
     def claimed(self: Owner, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Returned:
         if not self._inside.acquire(blocking=False):
             raise InvalidArgument(
-                "the session is busy: another thread is inside it; use one session per thread"
+                f"the {self._what} is busy: another thread is inside it; use one {self._what} per thread"
             )
         try:
             return method(self, *args, **kwargs)

@@ -22,12 +22,6 @@ nb::bytes ToBytes(const std::vector<std::byte>& bytes) {
   return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-/// Converts text from a file. It need not be UTF-8; invalid bytes are replaced.
-nb::str ToText(std::string_view text) {
-  return nb::steal<nb::str>(
-      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-}
-
 void BindTensorInfo(nb::module_& m) {
   nb::class_<TensorInfo>(m, "TensorInfo",
                          "Name, element type and shape of an input, output, meta or state: dense, "

@@ -44,15 +44,6 @@ void Select(LiveSession& live, const std::vector<std::pair<std::string, Shape>>&
   Unlocked([&] { return live.session().SelectShapes(given); });
 }
 
-std::map<std::string, uint64_t> MemoryOf(const LiveSession& live) {
-  const MemoryReport m = const_cast<LiveSession&>(live).session().memory();
-  return {{"arena_bytes", m.arena_bytes},
-          {"weights_bytes", m.weights_bytes},
-          {"state_bytes", m.state_bytes},
-          {"staging_bytes", m.staging_bytes},
-          {"total_device_bytes", m.total_device_bytes}};
-}
-
 std::vector<std::pair<uint32_t, double>> Profile(LiveSession& live, int iterations) {
   std::vector<std::pair<uint32_t, double>> steps;
   for (const StepProfile& s : Unlocked([&] { return live.session().Profile(iterations); })) {
@@ -86,7 +77,7 @@ void BindSession(nb::module_& m) {
            [](LiveSession& live, int iterations) {
              return Unlocked([&] { return live.session().TimeReplays(iterations); });
            })
-      .def_prop_ro("memory", &MemoryOf)
+      .def_prop_ro("memory", [](LiveSession& live) { return MemoryDict(live.session().memory()); })
       .def_prop_ro("device_name", [](LiveSession& live) { return live.session().device_name(); })
       .def_prop_ro("on_cuda", [](LiveSession& live) {
         return live.device().device_type == nb::device::cuda::value;

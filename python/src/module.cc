@@ -11,4 +11,5 @@ NB_MODULE(_native, m) {
   aicf::python::BindProgram(m);
   aicf::python::BindCompile(m);
   aicf::python::BindSession(m);
+  aicf::python::BindGenerator(m);
 }

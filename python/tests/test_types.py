@@ -11,7 +11,8 @@ def test_stubs_are_installed():
     folder = pathlib.Path(aicf.__file__).parent
     assert (folder / "py.typed").exists()
     stub = (folder / "_native.pyi").read_text()
-    for name in ("class TensorInfo", "class NativeSession", "def compile_file", "nbytes", "def states"):
+    classes = ("class TensorInfo", "class NativeSession", "class NativeGenerator")
+    for name in (*classes, "def compile_file", "nbytes", "def states"):
         assert name in stub
 
 
@@ -28,6 +29,8 @@ def test_everything_public_has_a_docstring():
         for member, function in inspect.getmembers(value, inspect.isfunction):
             if not member.startswith("_"):
                 assert inspect.getdoc(function), f"{name}.{member}"
+        for member, value_of in inspect.getmembers(value, lambda m: isinstance(m, property)):
+            assert inspect.getdoc(value_of), f"{name}.{member}"
 
 
 def test_every_code_has_its_class():
