@@ -6,7 +6,8 @@
 >>> session = aicf.load("rec.aicf").session()
 >>> scores = session.run({"x": pixels})["softmax_11.tmp_0"]
 
-Language models generate text through a :class:`Generator`:
+Language models generate text through a :class:`Generator`, and embedding models make vectors through an
+:class:`Embedder`:
 
 >>> generator = aicf.Generator(aicf.compile("smollm2.gguf", context=2048))
 >>> for piece in generator.generate("Why is the sky blue?", chat=True):
@@ -20,6 +21,7 @@ from aicf._native import EntryPoint, TensorInfo
 from aicf._native import version as __version__
 from aicf.compiler import compile, load
 from aicf.dtypes import numpy_dtype
+from aicf.embedder import Embedder, EmbedderInfo
 from aicf.errors import (
     AicfError,
     BadArtifact,
@@ -44,6 +46,8 @@ __all__ = [
     "BadModel",
     "CheckFailed",
     "DeviceError",
+    "Embedder",
+    "EmbedderInfo",
     "EntryPoint",
     "FileError",
     "Generation",

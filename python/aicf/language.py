@@ -1,4 +1,4 @@
-"""What is given to language models. Internal."""
+"""What generators and embedders have in common. Internal."""
 
 from __future__ import annotations
 

@@ -12,4 +12,5 @@ NB_MODULE(_native, m) {
   aicf::python::BindCompile(m);
   aicf::python::BindSession(m);
   aicf::python::BindGenerator(m);
+  aicf::python::BindEmbedder(m);
 }
