@@ -21,6 +21,41 @@ TEST(GenerateTool, AnArtifactWithoutLanguageModelSaysSo) {
                 "absent");
 }
 
+ToolResult Piped(std::vector<std::string> args, const std::string& input) {
+  ToolOptions options;
+  options.input = input;
+  args.push_back("--prompt-file=-");
+  return RunTool("aicf-run", args, options);
+}
+
+TEST(GenerateTool, APromptFromAPipeIsText) {
+  TempDir dir;
+  const std::string artifact = PutArtifact(dir);
+  const auto expect = [&](const std::string& input, int code, const char* part) {
+    ExpectFailure("aicf-run", Piped({artifact}, input), code, part);
+  };
+  expect("", 2, "standard input: it is empty");
+  expect("\n", 2, "standard input: it is empty");
+  expect("caf\xc3\xa9 \xe9t\xe9", 2, "standard input: byte 6 is not part of a text in UTF-8");
+  expect(std::string("O\0n\0", 4), 2, "standard input: byte 1 is not");
+  expect(std::string((size_t{64} << 20) + 1, 'a'), 2, "a prompt has at most 64 MiB");
+  expect("Once", 4, "has no language model");
+  PutFile(dir / "empty", "");
+  ExpectFailure("aicf-run", RunTool("aicf-run", {artifact, "--prompt-file=" + (dir / "empty")}), 2,
+                "empty: it is empty; an empty prompt is spelled --prompt=");
+}
+
+TEST(GenerateTool, APromptFromADirectoryOrFromNowhereIsAnError) {
+  TempDir dir;
+  const std::string artifact = PutArtifact(dir);
+  ToolOptions closed;
+  closed.closed = {0};
+  ExpectFailure("aicf-run", RunTool("aicf-run", {artifact, "--prompt-file", "-"}, closed), 2,
+                "standard input: it is empty");
+  ExpectFailure("aicf-run", RunTool("aicf-run", {artifact, "--prompt-file=" + dir.path()}), 8,
+                "a directory");
+}
+
 constexpr const char* kBegin = ", there was a little girl named Lily.";
 
 class GenerateStories : public ::testing::Test {
@@ -54,8 +89,9 @@ TEST_F(GenerateStories, TheTextAloneIsOnStdout) {
     EXPECT_EQ(CountOf(r.err, part), 1u) << part << " in " << r.err;
   }
   EXPECT_EQ(CountOf(r.err, "ids"), 0u);
-  PutFile(dir_ / "prompt.txt", "Once upon a time");
+  PutFile(dir_ / "prompt.txt", "Once upon a time\n");
   EXPECT_EQ(Run({"--prompt-file=" + (dir_ / "prompt.txt"), "-n", "40"}).out, r.out);
+  EXPECT_EQ(Piped({artifact_, "-n", "40"}, "Once upon a time\n").out, r.out);
 }
 
 TEST_F(GenerateStories, IdsGoInAndOut) {
@@ -124,6 +160,9 @@ TEST_F(GenerateStories, WhatDoesNotFitSaysWhy) {
     ExpectFailure("aicf-run", Run(args), code, part);
   };
   expect({"--prompt=Once", "--chat"}, 4, "no chat template");
+  std::string story;
+  for (int i = 0; i < 40; ++i) story += "Once upon a time ";
+  ExpectFailure("aicf-run", Piped({artifact_}, story), 2, "the context has room for 128");
   expect({"--tokens=1,512"}, 2, "token 1 is the id 512, the vocabulary has 512");
   expect({"--bench-llm", "-p", "129"}, 2,
          "the prompt has 129 tokens, the context has room for 128");

@@ -29,10 +29,26 @@ struct Pipe {
   }
 };
 
+/// Writes the text into a pipe from a process of its own, because a pipe holds less than some texts
+/// have. It ends by SIGPIPE where the reader leaves.
+pid_t StartWriter(const std::string& text, const Pipe& pipe) {
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  close(pipe.read);
+  signal(SIGPIPE, SIG_DFL);
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t sent = write(pipe.write, text.data() + done, text.size() - done);
+    if (sent <= 0) _exit(1);
+    done += static_cast<size_t>(sent);
+  }
+  _exit(0);
+}
+
 [[noreturn]] void Become(const std::string& tool, const std::vector<std::string>& args,
-                         const ToolOptions& options, int out, int err) {
+                         const ToolOptions& options, int in, int out, int err) {
   if (!options.directory.empty() && chdir(options.directory.c_str()) != 0) _exit(126);
   umask(options.umask);
+  dup2(in, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
   signal(SIGPIPE, SIG_DFL);
@@ -77,9 +93,14 @@ const std::map<int, std::string>& ClassNames() {
 
 ToolResult RunTool(const std::string& tool, const std::vector<std::string>& args,
                    const ToolOptions& options) {
+  Pipe in;
+  const pid_t writer = options.input ? StartWriter(*options.input, in) : -1;
+  close(in.write);
   Pipe out, err;
   const pid_t pid = fork();
-  if (pid == 0) Become(tool, args, options, out.write, err.write);
+  const int input = options.input ? in.read : STDIN_FILENO;
+  if (pid == 0) Become(tool, args, options, input, out.write, err.write);
+  close(in.read);
   close(out.write);
   close(err.write);
   if (options.stdout_reader_leaves) {
@@ -91,6 +112,7 @@ ToolResult RunTool(const std::string& tool, const std::vector<std::string>& args
   close(out.read);
   close(err.read);
   ToolResult result = WaitTool(pid);
+  if (writer > 0) waitpid(writer, nullptr, 0);
   result.out = output.out;
   result.err = output.err;
   return result;
@@ -100,7 +122,7 @@ pid_t StartTool(const std::string& tool, const std::vector<std::string>& args) {
   const pid_t pid = fork();
   if (pid == 0) {
     const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    Become(tool, args, {}, null, null);
+    Become(tool, args, {}, STDIN_FILENO, null, null);
   }
   return pid;
 }

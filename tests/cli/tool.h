@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct ToolOptions {
   bool stdout_reader_leaves = false;  ///< stdout is a pipe that nobody reads
   std::string directory;              ///< working directory; empty: the test's
   unsigned umask = 022;
+  std::optional<std::string> input;  ///< comes through a pipe; nullopt: the test's standard input
 };
 
 struct ToolResult {

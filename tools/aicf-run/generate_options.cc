@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "tools/common/files.h"
+#include "tools/aicf-run/prompt_file.h"
 
 namespace aicf::tools {
 namespace {
@@ -59,7 +59,9 @@ void GenerateFlags::AddPrompt(CommandLine& line) {
   add(line.AddText("--prompt", prompt_,
                    "TEXT  go on with this text; it streams to stdout. Of an embedding "
                    "model: its vector"));
-  add(line.AddValue("--prompt-file", prompt_file_, "FILE  the prompt is the whole file"));
+  add(line.AddValue("--prompt-file", prompt_file_,
+                    "FILE  the prompt is the file's text, without a newline at its end;\n"
+                    "-: what comes from standard input"));
   add(line.AddValue("--tokens", tokens_, "IDS  the prompt as token ids, e.g. 1,9038,2501"));
   add(line.app.add_flag("--chat", chat_, "the prompt is what a user says; answer it"));
   add(line.AddText("--system", system_, "TEXT  what the model is told before, with --chat"));
@@ -205,8 +207,7 @@ Status GenerateFlags::Convert(GenerateOptions* options) const {
   AICF_RETURN_IF_ERROR(ConvertDrawing(options));
   if (!tokens_.empty()) return ReadIds(tokens_, &options->tokens);
   if (prompt_file_.empty()) return OkStatus();
-  AICF_ASSIGN_OR_RETURN(const auto bytes, ReadFile(prompt_file_));
-  options->prompt.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  AICF_ASSIGN_OR_RETURN(options->prompt, ReadPrompt(prompt_file_));
   return OkStatus();
 }
 

@@ -38,6 +38,8 @@ constexpr std::string_view kExamples = R"(Examples:
 
   aicf-run llama.aicf --prompt="Once upon a time" -n 200 --temperature=0.8 --top-p=0.95
       text of a language model; times go to stderr
+  git diff | aicf-run llama.aicf --chat --system="Describe this change." --prompt-file=-
+      the prompt comes from another program
   aicf-run llama.aicf --bench-llm -p 512 -n 128
       tokens per second, in llama-bench's columns
 
