@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/interrupted.h"
+#include "base/log.h"
 #include "base/open_file.h"
 #include "base/scanner.h"
 #include "compiler/import/gguf/gguf.h"
@@ -70,11 +71,17 @@ Status CompleteContext(const Model& model, LanguageOptions& o) {
     return Status(Code::kInvalidArgument, "--context, --page and --cache are not negative");
   }
   if (o.context == 0) o.context = std::min(model.trained_context, kUsualContext);
-  if (model.Find("position_embd") == nullptr || o.context <= model.trained_context) {
-    return OkStatus();
+  if (o.context <= model.trained_context) return OkStatus();
+  if (model.Find("position_embd") != nullptr) {
+    return Error(Code::kInvalidArgument, "--context=", o.context, ": the model has learned ",
+                 model.trained_context, " positions");
   }
-  return Error(Code::kInvalidArgument, "--context=", o.context, ": the model has learned ",
-               model.trained_context, " positions");
+  const int64_t made_for = language::ContextMadeFor(model);
+  if (o.context > made_for) {
+    Log(LogLevel::kWarning, StrCat("--context=", o.context, ": the model was made for ", made_for,
+                                   " positions, and text beyond them is likely to be poor"));
+  }
+  return OkStatus();
 }
 
 /// An encoder sees a text in one run, so the longest text needs an entry point of its length.

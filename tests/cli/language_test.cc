@@ -61,6 +61,25 @@ TEST_F(LanguageViews, StagesPrintEveryEntryPoint) {
   }
 }
 
+// The model says 64 positions. Frequencies that are divided by 4 make room for 256.
+TEST_F(LanguageViews, AContextBeyondTheTrainedOneIsSaid) {
+  const auto compile = [&](const char* context) {
+    return RunTool("aicf-compile", {model_, context, "--page=8", "--prefill=8", "--decode=1",
+                                    "--target=cpu:avx2", "-o", artifact_, "--force"});
+  };
+  ExpectSuccess(compile("--context=64"));
+  const ToolResult beyond = compile("--context=65");
+  EXPECT_EQ(beyond.exit_code, 0);
+  EXPECT_EQ(CountOf(beyond.err, "\n"), 1u) << beyond.err;
+  ExpectParts(beyond.err, {"warning: --context=65: the model was made for 64 positions"});
+  ExpectParts(Ask({artifact_, "--summary"}).out, {"65 positions, the model was made for 64"});
+  language::HfParts stretched = language::LlamaParts();
+  stretched.config["rope_scaling"] = {{"type", "linear"}, {"factor", 4.0}};
+  language::WriteParts(model_, stretched);
+  ExpectSuccess(compile("--context=256"));
+  ExpectParts(compile("--context=257").err, {"the model was made for 256 positions"});
+}
+
 TEST_F(LanguageViews, DumpsNameTheirEntryPoint) {
   for (const char* pass : {"recognize-attention", "dead-steps"}) {
     const ToolResult r = Compile(artifact_, {std::string("--dump-after=") + pass});

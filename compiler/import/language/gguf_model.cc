@@ -178,13 +178,21 @@ class GgufModelReader {
     if (!(theta > 0)) return Error(Code::kBadModel, "rope.freq_base is ", theta);
     AICF_ASSIGN_OR_RETURN(const double scale, Scaling());
     Rope rope{InverseFrequencies(theta, size), 1};
-    for (float& f : rope.inverse_frequencies) f = static_cast<float>(f / scale);
+    if (scale != 1) AICF_RETURN_IF_ERROR(Stretch(rope, scale));
     AICF_RETURN_IF_ERROR(DivideFrequencies(rope));
     AICF_ASSIGN_OR_RETURN(rope.magnitude, Real("rope.scaling.attn_factor", 1));
     m_.ropes = {rope};
     if (prefix_ != "gemma3") return OkStatus();
     AICF_ASSIGN_OR_RETURN(const double near, Real("rope.freq_base_swa", 10000));
     m_.ropes.push_back({InverseFrequencies(near, size), 1});
+    return OkStatus();
+  }
+
+  Status Stretch(Rope& rope, double scale) {
+    for (float& f : rope.inverse_frequencies) f = static_cast<float>(f / scale);
+    AICF_ASSIGN_OR_RETURN(const int64_t original,
+                          Number("rope.scaling.original_context_length", m_.trained_context));
+    rope.stretched_context = StretchedContext(original, scale);
     return OkStatus();
   }
 

@@ -139,6 +139,18 @@ TEST(GgufLanguageModel, C12RefusesNumbersThatCannotBe) {
         "sliding_window"}});
 }
 
+TEST(GgufLanguageModel, LinearScalingStretchesTheContext) {
+  GgufModelParts p = Llama();
+  EXPECT_EQ(ContextMadeFor(*p.Read()), 64);
+  p.Text("llama.rope.scaling.type", "linear");
+  p.Real("llama.rope.scaling.factor", 4);
+  EXPECT_EQ(ContextMadeFor(*p.Read()), 256);
+  p.Number("llama.rope.scaling.original_context_length", 32);
+  EXPECT_EQ(ContextMadeFor(*p.Read()), 128);
+  p.Number("llama.rope.scaling.original_context_length", 8);
+  EXPECT_EQ(ContextMadeFor(*p.Read()), 64) << "what the model says itself";
+}
+
 TEST(GgufLanguageModel, RefusesRopesThatCannotBe) {
   ExpectGgufRefused(
       {{"wide", [](auto& p) { p.Number("llama.rope.dimension_count", 6); }, "6 of 4 elements"},

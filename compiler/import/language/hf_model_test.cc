@@ -120,6 +120,15 @@ TEST(HfModel, RefusesNumbersThatCannotBe) {
        {"tied", [](auto& p) { p.config["tie_word_embeddings"] = 1; }, "tie_word_embeddings"}});
 }
 
+TEST(HfModel, LinearScalingStretchesTheContext) {
+  HfParts parts = LlamaParts();
+  EXPECT_EQ(ContextMadeFor(*ReadParts(parts)), 64);
+  parts.config["rope_scaling"] = {{"type", "linear"}, {"factor", 2.5}};
+  EXPECT_EQ(ContextMadeFor(*ReadParts(parts)), 160);
+  parts.config["rope_scaling"]["original_max_position_embeddings"] = 32;
+  EXPECT_EQ(ContextMadeFor(*ReadParts(parts)), 80);
+}
+
 TEST(HfModel, RefusesRopesThatCannotBe) {
   const auto longrope = [](HfParts& p, const Json& factors) {
     p.config["rope_scaling"] = {{"type", "longrope"},

@@ -99,6 +99,10 @@ Result<Rope> RopeOf(const HfConfig& c, const RopeSource& source, const Model& m)
   if (type == "linear") {
     AICF_ASSIGN_OR_RETURN(const double factor, source.scaling.Real("factor"));
     AICF_RETURN_IF_ERROR(DivideAll(rope, factor));
+    AICF_ASSIGN_OR_RETURN(
+        const int64_t original,
+        source.scaling.Int("original_max_position_embeddings", m.trained_context));
+    rope.stretched_context = StretchedContext(original, factor);
   } else if (type == "llama3") {
     AICF_RETURN_IF_ERROR(ScaleLlama3(source.scaling, rope));
   } else if (type == "longrope" || type == "su") {

@@ -1,5 +1,6 @@
 #include "compiler/import/language/model.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -111,6 +112,17 @@ std::optional<int64_t> LayerNumber(std::string_view digits) {
     number = 10 * number + (c - '0');
   }
   return number;
+}
+
+int64_t StretchedContext(int64_t original, double factor) {
+  const double positions = std::min(static_cast<double>(original) * factor, 0x1p53);
+  return positions >= 1 ? static_cast<int64_t>(positions) : 0;
+}
+
+int64_t ContextMadeFor(const Model& model) {
+  int64_t most = model.trained_context;
+  if (!model.ropes.empty()) most = std::max(most, model.ropes.front().stretched_context);
+  return most;
 }
 
 Status CheckSizes(const Model& m) {

@@ -37,6 +37,8 @@ struct Rope {
   /// Used instead where texts may have more than `short_context` positions; empty: never.
   std::vector<float> long_frequencies = {};
   int64_t short_context = 0;
+  /// Positions for which frequencies that are all divided alike make room; 0: they are not divided.
+  int64_t stretched_context = 0;
   friend bool operator==(const Rope&, const Rope&) = default;
 };
 
@@ -52,7 +54,7 @@ struct Model {
   std::string architecture;  ///< "llama", "qwen3", "gemma3", "gpt2", "bert", ...
   int64_t layers = 0, hidden = 0, heads = 0, key_heads = 0, head = 0, feed_forward = 0;
   int64_t vocabulary = 0;
-  int64_t trained_context = 0;
+  int64_t trained_context = 0;  ///< positions, as the file says it
   Norm norm = Norm::kRms;
   double epsilon = 1e-5;
   bool gated = true;  ///< activation(gate) * up; false: activation(up)
@@ -84,6 +86,13 @@ std::optional<int64_t> LayerNumber(std::string_view digits);
 
 /// Checks that the numbers of layers and heads are possible. Errors: kBadModel naming them.
 Status CheckSizes(const Model& model);
+
+/// Most positions for which the model was made: the trained context, or that to which its rotary
+/// positions are stretched where this is more.
+int64_t ContextMadeFor(const Model& model);
+
+/// The context to which dividing all frequencies by `factor` stretches `original`.
+int64_t StretchedContext(int64_t original, double factor);
 
 /// Checks that scales, caps and frequencies are in ranges in which f32 arithmetic gives results.
 /// Errors: kBadModel naming the number.
