@@ -9,6 +9,7 @@
 #include "tools/aicf-compile/golden.h"
 #include "tools/aicf-compile/language_options.h"
 #include "tools/aicf-compile/tune_options.h"
+#include "tools/common/exit_codes.h"
 #include "tools/common/flags.h"
 #include "tools/common/keys.h"
 #include "tools/common/log.h"
@@ -68,8 +69,15 @@ constexpr std::string_view kExamples = R"(Examples:
 
 trtexec's spellings work too: --onnx --saveEngine --timingCacheFile --errorOnTimingCacheMiss.
 
-Exit codes: 0 ok, 1 --rebuild gave other bytes or a timing cache miss, 2 usage, 3 bad model,
-4 unsupported, 5 bad artifact, 6 device, 7 resources, 8 I/O.)";
+)";
+
+std::string ExitCodes() {
+  return ExitCodesText({{Code::kCheckFailed, "--rebuild gave other bytes or a timing cache miss"},
+                        {Code::kBadModel},
+                        {Code::kUnsupported},
+                        {Code::kBadArtifact},
+                        {Code::kDevice}});
+}
 
 const std::vector<Spelling>& Spellings() {
   static const std::vector<Spelling> spellings = [] {
@@ -503,7 +511,7 @@ Status Parse(const std::vector<std::string>& argv, Raw* raw, CompileArgs* args, 
   AddOutputFlags(line, *raw, *args);
   AddCalibrateFlags(line, raw->calibrate);
   AddGoldenFlags(line, raw->golden);
-  line.app.footer(std::string(kExamples) + PassList());
+  line.app.footer(StrCat(kExamples, ExitCodes(), PassList()));
   const Status status = line.Parse(argv, Spellings(), run);
   args->has_model = model->count() > 0;
   raw->sign_given = raw->sign_option->count() > 0;

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "tools/common/exit_codes.h"
 #include "tools/common/flags.h"
 
 namespace aicf::tools {
@@ -29,8 +30,13 @@ constexpr std::string_view kExamples = R"(Examples:
   aicf-inspect rec.aicf --verify --require-signature=key.pub.pem
       whether it is what the key's owner has signed
 
-Exit codes: 0 ok, 1 --diff found differences, 2 usage, 4 newer format, 5 bad artifact, 7 resources,
-8 I/O, 70 a defect in aicf, 130 and 143 interrupted (SIGINT, SIGTERM).)";
+)";
+
+std::string ExitCodes() {
+  return ExitCodesText({{Code::kCheckFailed, "--diff found differences"},
+                        {Code::kUnsupported, "newer format"},
+                        {Code::kBadArtifact}});
+}
 
 // Whether --diff comes before the positional argument. The file that comes first on the command
 // line is A, no matter which of the two is the flag's value.
@@ -87,7 +93,7 @@ Status ParseInspectOptions(const std::vector<std::string>& args, InspectOptions*
   verify->excludes(summary);
   options.signature.AddTo(line);
   AddViews(line, options, {step, verify, summary});
-  line.app.footer(std::string(kExamples));
+  line.app.footer(StrCat(kExamples, ExitCodes()));
   AICF_RETURN_IF_ERROR(line.Parse(args, {}, run));
   AICF_RETURN_IF_ERROR(options.signature.Read());
   options.view.required = options.signature.keys();

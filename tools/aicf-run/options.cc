@@ -3,6 +3,7 @@
 #include <span>
 #include <utility>
 
+#include "tools/common/exit_codes.h"
 #include "tools/common/flags.h"
 #include "tools/common/log.h"
 
@@ -46,8 +47,12 @@ constexpr std::string_view kExamples = R"(Examples:
 trtexec's spellings work too: --loadEngine --loadInputs --warmUp --useCudaGraph --dumpProfile
 --exportProfile --exportTimes.
 
-Exit codes: 0 ok, 1 check failed, 2 usage, 4 unsupported, 5 bad artifact, 6 device, 7 resources,
-8 I/O, 70 a defect in aicf, 130 and 143 interrupted (SIGINT, SIGTERM).)";
+)";
+
+std::string ExitCodes() {
+  return ExitCodesText(
+      {{Code::kCheckFailed}, {Code::kUnsupported}, {Code::kBadArtifact}, {Code::kDevice}});
+}
 
 const std::vector<Spelling>& Spellings() {
   static const std::vector<Spelling> spellings = {
@@ -291,7 +296,7 @@ Status ParseRunOptions(const std::vector<std::string>& args, RunOptions* options
   GenerateFlags generate;
   generate.AddTo(line);
   line.app.add_flag("--verbose", options->verbose, "log what the library does, on stderr");
-  line.app.footer(std::string(kExamples));
+  line.app.footer(StrCat(kExamples, ExitCodes()));
   AICF_RETURN_IF_ERROR(line.Parse(args, Spellings(), run));
   if (!*run) return OkStatus();
   if (options->verbose) SetVerbose();

@@ -5,6 +5,7 @@
 
 #include "schema/artifact.h"
 #include "schema/signature.h"
+#include "tools/common/exit_codes.h"
 #include "tools/common/files.h"
 #include "tools/common/keys.h"
 #include "tools/common/process.h"
@@ -27,7 +28,13 @@ constexpr std::string_view kExamples = R"(Examples:
   aicf-run rec.signed.aicf --require-signature=key.pub.pem
       runs nothing else; aicf-inspect --verify --require-signature=... only looks
 
-Exit codes: 0 ok, 2 usage or not a key, 4 newer format, 5 bad artifact, 8 I/O.)";
+)";
+
+std::string ExitCodes() {
+  return ExitCodesText({{Code::kInvalidArgument, "usage or not a key"},
+                        {Code::kUnsupported, "newer format"},
+                        {Code::kBadArtifact}});
+}
 
 struct Options {
   std::string artifact, key, output, new_key, public_key;
@@ -107,7 +114,7 @@ Status Main(const std::vector<std::string>& args) {
   line.AddValue("--public-key", options.public_key, "FILE  write the new key's public half")
       ->needs(fresh);
   for (CLI::Option* other : {artifact, key, output, force}) other->excludes(fresh);
-  line.app.footer(std::string(kExamples));
+  line.app.footer(StrCat(kExamples, ExitCodes()));
   bool run = false;
   AICF_RETURN_IF_ERROR(line.Parse(args, {}, &run));
   return run ? Act(options) : OkStatus();
