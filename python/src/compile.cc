@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "compiler/edit/named_kernels.h"
 #include "compiler/import/file.h"
 #include "tools/library/cublaslt_algorithms.h"
 
@@ -98,8 +99,11 @@ bool IsAboutLanguage(const CompileRequest& r) {
 }
 
 Status SetDecisions(const CompileRequest& request, CompileOptions* options) {
+  // An unknown target is refused by the compiler.
+  const Result<abi::DeviceSpec> device = abi::FindDevice(options->target);
   for (const std::string& clause : request.policy) {
     AICF_ASSIGN_OR_RETURN(const Policy policy, Policy::ParseClause(clause));
+    if (device.ok()) AICF_RETURN_IF_ERROR(CheckPolicyKernels(policy, *device));
     AICF_RETURN_IF_ERROR(options->policy.Add(policy));
   }
   if (request.policy_strict) options->policy_strict = *request.policy_strict;

@@ -58,6 +58,14 @@ def test_an_impossible_edit_is_an_error(linear_model):
         aicf.compile(linear_model, edits=["step.0.kernel=no_such_kernel"])
 
 
+def test_a_policy_names_kernels_of_the_target(linear_model):
+    with pytest.raises(aicf.InvalidArgument, match="did you mean cpu.gemm.packed_baseline"):
+        aicf.compile(linear_model, policy="gemm=packd_baseline")
+    with pytest.raises(aicf.InvalidArgument, match="is a kernel for GPUs, and the target is cpu"):
+        aicf.compile(linear_model, policy=["gemm=cuda.gemm.tiled"])
+    aicf.compile(linear_model, policy="gemm=ref")
+
+
 def test_a_program_is_compiled_again_for_another_target(linear, x):
     baseline = aicf.compile(linear, target="cpu:baseline")
     assert baseline.target == "cpu:baseline"

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/tiny_models.h"
@@ -165,6 +166,31 @@ TEST_F(Editing, APatternThatMatchesNoNodeIsSaid) {
   ExpectFailure("aicf-compile",
                 Compile({dir_ / "tiny.onnx", "-o", dir_ / "never.aicf", clause, "--policy-strict"}),
                 4, "no_such*");
+}
+
+TEST_F(Editing, APolicyThatNamesNoKernelOfTheTargetIsOneError) {
+  const auto expect = [&](const std::string& clause, int code, const std::string& part) {
+    ExpectFailure("aicf-compile",
+                  Compile({dir_ / "tiny.onnx", "-o", dir_ / "never.aicf", "--policy=" + clause}),
+                  code, part);
+  };
+  expect("elementwise=rref", 2, "did you mean cpu.elementwise.ref?");
+  expect("conv=implicit_gemm", 2, "cuda.conv.implicit_gemm is a kernel for GPUs");
+  expect("elementwise=blis", 2, "cpu.gemm.blis is a kernel of the family gemm");
+  expect("attention=cudnn", 4, "there is no builder of cuDNN's operation graphs");
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "never.aicf"));
+}
+
+// What an artifact was compiled with says nothing about another target.
+TEST_F(Editing, AnArtifactsOwnPolicyMayNameKernelsOfItsTarget) {
+  const std::string own = dir_ / "own.aicf";
+  ExpectSuccess(Compile({dir_ / "tiny.onnx", "-o", own, "--policy=elementwise=cpu.elementwise."}));
+  const std::vector<std::string> other = {"--from",        own,          "-o", dir_ / "gpu.aicf",
+                                          "--target=cuda", "--no-images"};
+  EXPECT_EQ(Compile(other).exit_code, 0);
+  std::vector<std::string> again = other;
+  again.insert(again.end(), {"--force", "--policy=elementwise=cpu.elementwise."});
+  ExpectFailure("aicf-compile", Compile(again), 2, "is a kernel for CPUs, and the target is cuda");
 }
 
 TEST_F(Editing, PolicyByNodeAndByStep) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/edit/named_kernels.h"
 #include "tools/common/files.h"
 #include "tools/common/text.h"
 
@@ -39,8 +40,10 @@ Status ReadPolicyFile(const std::string& path, Policy* policy) {
 
 }  // namespace
 
-Status ReadPolicy(const std::vector<std::string>& values, Policy* policy) {
-  if (!values.empty()) *policy = Policy();  // replaces the policy of a --from artifact
+Status ReadPolicy(const std::vector<std::string>& values, const std::string& target,
+                  Policy* policy) {
+  if (values.empty()) return OkStatus();
+  *policy = Policy();
   for (const std::string& value : values) {
     if (value.find('=') == std::string::npos) {
       AICF_RETURN_IF_ERROR(ReadPolicyFile(value, policy));
@@ -49,7 +52,9 @@ Status ReadPolicy(const std::vector<std::string>& values, Policy* policy) {
     AICF_ASSIGN_OR_RETURN(const Policy clauses, Policy::Parse(value));
     AICF_RETURN_IF_ERROR(policy->Add(clauses));
   }
-  return OkStatus();
+  const Result<abi::DeviceSpec> device = abi::FindDevice(target);
+  // The compiler refuses an unknown target.
+  return device.ok() ? CheckPolicyKernels(*policy, *device) : OkStatus();
 }
 
 Status ReadDecisions(const std::string& path, std::optional<DecisionLog>* decisions) {

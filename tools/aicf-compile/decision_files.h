@@ -13,8 +13,10 @@ namespace aicf::tools {
 
 /// Each value is either a list of clauses ("gemm=cublaslt,node:head=fp32") or a file with one
 /// clause on a line and comments after '#'. Without a value the policy stays as it is, otherwise it
-/// is replaced. Errors: those of Policy::Parse; kIo.
-Status ReadPolicy(const std::vector<std::string>& values, Policy* policy);
+/// is replaced, and has to name kernels of the target. Errors: those of Policy::Parse and of
+/// CheckPolicyKernels; kIo.
+Status ReadPolicy(const std::vector<std::string>& values, const std::string& target,
+                  Policy* policy);
 
 /// Reads a file that --export-decisions wrote, edited or not; an empty path reads nothing.
 /// Errors: those of DecisionLog::Parse, naming the file; kIo.

@@ -487,7 +487,7 @@ Status Convert(const Raw& raw, CompileArgs* args) {
   AICF_ASSIGN_OR_RETURN(options.precision, ParsePrecision(raw.precision));
   AICF_RETURN_IF_ERROR(ReadCalibrate(raw.calibrate, &options));
   if (raw.drop_edits) options.wishes = Wishes();
-  AICF_RETURN_IF_ERROR(ReadPolicy(raw.policy, &options.policy));
+  AICF_RETURN_IF_ERROR(ReadPolicy(raw.policy, options.target, &options.policy));
   AICF_RETURN_IF_ERROR(ReadDecisions(raw.decisions, &options.decisions));
   AICF_RETURN_IF_ERROR(InsertItems("--disable-pass", raw.disable_pass, &options.passes.disabled));
   AICF_RETURN_IF_ERROR(InsertItems("--dump-after", raw.dump_after, &options.passes.dump_after));

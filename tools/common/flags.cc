@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 
+#include "base/edit_distance.h"
 #include "schema/artifact.h"
 #include "tools/common/process.h"
 #include "tools/common/text.h"

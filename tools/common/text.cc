@@ -143,21 +143,6 @@ std::string Table::ToString(std::string_view indent) const {
   return out;
 }
 
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
-
 std::string KeyLine(size_t width, std::string_view key, std::string_view value) {
   const size_t gap = key.size() < width ? width - key.size() : 1;
   return StrCat("  ", key, std::string(gap, ' '), value, "\n");

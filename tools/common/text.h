@@ -57,7 +57,4 @@ class Table {
 /// Terminal columns of a UTF-8 text, counting one per code point.
 size_t DisplayWidth(std::string_view text);
 
-/// Insertions, deletions and replacements of bytes that turn one into the other.
-size_t EditDistance(std::string_view a, std::string_view b);
-
 }  // namespace aicf::tools

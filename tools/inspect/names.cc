@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/edit_distance.h"
 #include "base/status.h"
-#include "tools/common/text.h"
 
 namespace aicf::tools {
 

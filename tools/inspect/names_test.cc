@@ -4,8 +4,8 @@
 
 #include <random>
 
+#include "base/edit_distance.h"
 #include "base/pattern.h"
-#include "tools/common/text.h"
 #include "tools/inspect/wrap.h"
 
 namespace aicf::tools {
