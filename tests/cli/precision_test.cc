@@ -2,6 +2,8 @@
 /// and fixed.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/cli/json.h"
 #include "tests/cli/tiny_models.h"
 #include "tests/cli/tool.h"
@@ -103,6 +105,25 @@ TEST_F(Precision, AValueIsWidenedByAnEdit) {
   ExpectRight(dir_ / "wide.aicf");
   ExpectFailure("aicf-compile", Compile({"--from", artifact, "-o", dir_ / "no.aicf", set + "i8"}),
                 2, "legal are");
+}
+
+TEST_F(Precision, AMathModeThatTheTargetHasNotIsOneWarning) {
+  const auto expect = [&](const Args& flags, const std::string& warning) {
+    Args all = {"-o", dir_ / "math.aicf", "--force", "--no-images"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    const ToolResult r = Compile(all);
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    EXPECT_EQ(r.err, warning.empty() ? "" : "aicf-compile: warning: math mode " + warning + "\n");
+  };
+  expect({model_, "--target=cpu:avx2", "--math=tf32"},
+         "tf32: cpu:avx2 forms no products in tf32; they are formed as in fp32");
+  expect({model_, "--target=cuda:sm_80", "--math=int8"},
+         "int8: cuda:sm_80 forms no products in int8; they are formed as in fp32");
+  expect({model_, "--target=cpu:avx2", "--math=int8"}, "");
+  expect({model_, "--target=cuda:sm_80", "--math=tf32"}, "");
+  // The mode of an artifact that is compiled for another target was not asked for now.
+  std::filesystem::copy_file(dir_ / "math.aicf", dir_ / "gpu.aicf");
+  expect({"--from", dir_ / "gpu.aicf", "--target=cpu:avx2"}, "");
 }
 
 TEST_F(Precision, AnOverflowIsFoundAndItsPinMendsIt) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/import/onnx_support.h"
+#include "compiler/passes/lowered/choose_math.h"
 #include "compiler/select/choose.h"
 #include "tools/aicf-compile/calibrate_options.h"
 #include "tools/aicf-compile/decision_files.h"
@@ -94,6 +95,7 @@ struct Raw {
   std::string decisions, sign;
   const CLI::Option* sign_option = nullptr;  ///< valid only while the command line is parsed
   bool sign_given = false;
+  bool math_asked = false;  ///< by this command line, not by the artifact that it starts from
   RequiredSignature signature;
   std::vector<std::string> shapes, buckets, bind, states, metas, policy, disable_pass,
       disable_fusion, dump_after, budgets;
@@ -167,9 +169,10 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
                       BudgetList()))
       ->group(group);
   line.AddValue("--math", raw.math,
-                "MODE  fp32, tf32, fp16 or bf16 for matrix products, or int8 for those with\n"
-                "quantised weights, which then round the other operand, too; default fp32,\n"
-                "but int8 for quantised language models on a CPU")
+                "MODE  fp32, or on a GPU tf32, fp16 or bf16 for matrix products, or on a CPU\n"
+                "int8 for those with quantised weights, which then round the other operand,\n"
+                "too; default fp32, but int8 for quantised language models on a CPU. A mode\n"
+                "that the target has not is a warning, and means fp32")
       ->group(group);
   line.AddValue("--precision", raw.precision,
                 "TYPE  what f32 activations and weights are stored in: fp32, fp16 or\n"
@@ -484,6 +487,9 @@ Status Convert(const Raw& raw, CompileArgs* args) {
                  raw.math, "'");
   }
   options.math = *math;
+  // An unknown target is refused by the compiler.
+  const Result<abi::DeviceSpec> target = abi::FindDevice(options.target);
+  if (raw.math_asked && target.ok()) WarnOfUnusedMath(*target, options.math);
   AICF_ASSIGN_OR_RETURN(options.precision, ParsePrecision(raw.precision));
   AICF_RETURN_IF_ERROR(ReadCalibrate(raw.calibrate, &options));
   if (raw.drop_edits) options.wishes = Wishes();
@@ -514,6 +520,7 @@ Status Parse(const std::vector<std::string>& argv, Raw* raw, CompileArgs* args, 
   line.app.footer(StrCat(kExamples, ExitCodes(), PassList()));
   const Status status = line.Parse(argv, Spellings(), run);
   args->has_model = model->count() > 0;
+  raw->math_asked = line.app.count("--math") > 0;
   raw->sign_given = raw->sign_option->count() > 0;
   raw->sign_option = nullptr;
   if (!status.ok() || !*run) return status;

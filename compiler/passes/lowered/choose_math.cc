@@ -1,5 +1,6 @@
 #include "compiler/passes/lowered/choose_math.h"
 
+#include "base/log.h"
 #include "compiler/passes/lowered/passes.h"
 
 namespace aicf {
@@ -31,6 +32,16 @@ abi::MathMode ModeFor(abi::Family family, abi::MathMode asked, DType data,
   if (asked == abi::MathMode::kFp32 && data == DType::kF16) return abi::MathMode::kFp16;
   if (asked == abi::MathMode::kFp32 && data == DType::kBF16) return abi::MathMode::kBf16;
   return asked;
+}
+
+void WarnOfUnusedMath(const abi::DeviceSpec& device, abi::MathMode mode) {
+  for (int f = 0; f < abi::kFamilyCount; ++f) {
+    const auto family = static_cast<abi::Family>(f);
+    if (FormsProducts(family) && ModeFor(family, mode, DType::kF32, device) == mode) return;
+  }
+  const std::string_view name = abi::MathModeName(mode);
+  Log(LogLevel::kWarning, StrCat("math mode ", name, ": ", device.name, " forms no products in ",
+                                 name, "; they are formed as in fp32"));
 }
 
 abi::MathMode MathOfStorage(DType storage) {

@@ -19,6 +19,11 @@ std::optional<abi::MathMode> NamedMath(const PassContext& context, const ir::Low
 abi::MathMode ModeFor(abi::Family family, abi::MathMode asked, DType data,
                       const abi::DeviceSpec& device);
 
+/// Warns where no product on this device is formed in the mode, so that asking for it changes
+/// nothing. It is no error, and of no interest where nobody asked now: the mode of a --from
+/// artifact holds for every target that its program is compiled for.
+void WarnOfUnusedMath(const abi::DeviceSpec& device, abi::MathMode mode);
+
 /// The mode in which products of operands of this 16-bit dtype are exact.
 abi::MathMode MathOfStorage(DType storage);
 
