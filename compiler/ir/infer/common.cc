@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/infer/not_constant.h"
 #include "compiler/ir/op_table.h"
 
 namespace aicf::ir {
@@ -89,10 +90,7 @@ Result<std::optional<std::vector<int64_t>>> ConstantInts(const Graph& graph, con
   const Value& v = In(graph, node, input);
   if (!IsInteger(v.dtype)) return BadNode(what, " is ", DTypeName(v.dtype), ", expected integers");
   if (v.shape.rank() > 1) return BadNode(what, " has rank ", v.shape.rank(), ", expected 1");
-  if (!v.is_constant()) {
-    return Error(Code::kUnsupported, what, " (", Quote(v.name),
-                 ") is computed from the model's inputs; only constants are supported there");
-  }
+  if (!v.is_constant()) return NotConstant(graph, node.inputs[input], what);
   std::vector<int64_t> ints(v.constant.count());
   for (size_t i = 0; i < ints.size(); ++i) ints[i] = v.constant.IntAt(static_cast<int64_t>(i));
   return Ints(std::move(ints));

@@ -59,7 +59,10 @@ TEST(InferFaults, Views) {
        "bad-model "},
       {"input %x: f32[1] const %s: i64[9] = [1, 1, 1, 1, 1, 1, 1, 1, 1]", "Reshape(%x, %s)",
        "unsupported rank 9"},
-      {"input %x: f32[4] input %s: i64[1]", "Reshape(%x, %s)", "unsupported \"s\") is computed"},
+      {"input %x: f32[4] input %s: i64[1]", "Reshape(%x, %s)",
+       "unsupported shape (\"s\") is an input, whose value has to be known while compiling; bind "
+       "it with "
+       "--bind=s:FILE.npy"},
       {"input %x: f32[4] const %s: f32[1] = [4]", "Reshape(%x, %s)",
        "bad-model shape is f32, expected integers"},
       {"input %x: f32[4] const %s: i64[1x1] = [4]", "Reshape(%x, %s)",

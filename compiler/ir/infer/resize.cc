@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "compiler/ir/infer/common.h"
+#include "compiler/ir/infer/not_constant.h"
 
 namespace aicf::ir {
 namespace {
@@ -31,10 +32,7 @@ Status FromScales(const Graph& graph, const Node& node, const std::vector<int>& 
   if (ElementCount(v.shape) != static_cast<int64_t>(axes.size()) || v.shape.rank() != 1) {
     return BadNode("scales has shape ", ToString(v.shape), ", expected ", axes.size());
   }
-  if (!v.is_constant()) {
-    return Error(Code::kUnsupported, "scales (", Quote(v.name),
-                 ") is computed from the model's inputs; only constants are supported there");
-  }
+  if (!v.is_constant()) return NotConstant(graph, node.inputs[2], "scales");
   for (size_t i = 0; i < axes.size(); ++i) {
     const double scale = v.constant.FloatAt(static_cast<int64_t>(i));
     if (!(scale > 0) || scale > 0x1p31) return BadNode("scales holds ", scale);

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "compiler/ir/infer/common.h"
+#include "compiler/ir/infer/not_constant.h"
 
 namespace aicf::ir {
 namespace {
@@ -12,8 +13,7 @@ Status RequireConstantScalar(const Graph& graph, const Node& node, size_t i,
   const Value& v = In(graph, node, i);
   if (ElementCount(v.shape) != 1) return BadNode(what, " has shape ", ToString(v.shape));
   if (v.is_constant()) return OkStatus();
-  return Error(Code::kUnsupported, what, " (", Quote(v.name),
-               ") is computed from the model's inputs; only constants are supported there");
+  return NotConstant(graph, node.inputs[i], what);
 }
 
 Result<int64_t> FloatRangeLength(double start, double limit, double delta) {

@@ -1,7 +1,7 @@
 #include "compiler/passes/composite/pieces.h"
 
-#include "base/scanner.h"
 #include "compiler/ir/infer/infer.h"
+#include "compiler/ir/infer/not_constant.h"
 
 namespace aicf {
 
@@ -66,11 +66,7 @@ ir::ValueId Hits(Composer& c, ir::ValueId indices, int axis, int64_t count) {
 
 Result<double> ConstantNumber(const Composer& c, size_t input, std::string_view what) {
   const ir::Value& v = c.graph().values[c.In(input)];
-  if (!v.is_constant()) {
-    return Error(Code::kUnsupported, what, " (", Quote(v.name),
-                 ") is computed from the model's inputs; bind it with --bind=", v.name,
-                 ":FILE.npy");
-  }
+  if (!v.is_constant()) return ir::NotConstant(c.graph(), c.In(input), what);
   if (v.constant.count() != 1) {
     return Error(Code::kBadModel, what, " has shape ", ToString(v.shape), ", expected a scalar");
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/ir/infer/infer.h"
+#include "compiler/ir/infer/not_constant.h"
 #include "compiler/passes/composite/composites.h"
 #include "compiler/passes/composite/pieces.h"
 #include "compiler/passes/composite/resize_weights.h"
@@ -68,11 +69,7 @@ Status ReadRoi(const Composer& c, std::vector<AxisResize>& axes) {
   const ir::Value& roi = c.graph().values[c.In(1)];
   std::vector<int64_t> named = AxesFrom(0, static_cast<int>(axes.size()));
   if (c.node().Has("axes")) named = c.node().Ints("axes");
-  if (!roi.is_constant()) {
-    return Error(Code::kUnsupported,
-                 "a roi that is computed from the model's inputs; bind it with "
-                 "--bind");
-  }
+  if (!roi.is_constant()) return ir::NotConstant(c.graph(), c.In(1), "roi");
   const auto count = static_cast<int64_t>(named.size());
   if (roi.constant.count() != 2 * count || !IsFloat(roi.dtype)) {
     return Error(Code::kBadModel, "roi has ", roi.constant.count(), " elements for ", count,
