@@ -203,7 +203,11 @@ TEST_F(Inspect, AStrippedArtifactStillAnswers) {
   const std::string stripped = Compile(dir_ / "tiny.onnx", "stripped.aicf", {"--strip"});
   const ToolResult r = Ask({stripped, "--explain=node_biased"});
   ExpectSuccess(r);
-  ExpectParts(r, {"node_biased: in step 0", "reads", "--strip"});
+  ExpectParts(r, {"node_biased: in step 0", "reads", "Without reasons: the artifact was stripped",
+                  "compiled without --strip has them"});
+  ExpectParts(Ask({stripped, "--explain=node_*"}), {"nodes\n", "Without reasons: the artifact"});
+  const ToolResult unknown = Ask({stripped, "--explain=node_folded"});
+  ExpectFailure("aicf-inspect", unknown, 2, "the artifact was stripped of its decisions");
   ExpectSuccess(Ask({stripped, "--memory"}));
 }
 

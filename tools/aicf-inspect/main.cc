@@ -10,6 +10,7 @@
 #include "tools/common/keys.h"
 #include "tools/common/process.h"
 #include "tools/common/text.h"
+#include "tools/inspect/evidence.h"
 
 namespace aicf::tools {
 namespace {
@@ -55,8 +56,7 @@ Status Inspect(const InspectOptions& options) {
     return OkStatus();
   }
   Print(StepsText(artifact));
-  Print(count == 0 ? "Decisions: none in this artifact (compiled with --strip)\n"
-                   : DecisionsText(decisions));
+  Print(count == 0 ? StrCat("Decisions: none, ", kStripped, "\n") : DecisionsText(decisions));
   return OkStatus();
 }
 

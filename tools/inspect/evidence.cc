@@ -122,6 +122,7 @@ void Index(Evidence& evidence) {
 Evidence GatherEvidence(const schema::Artifact& artifact) {
   Evidence out;
   out.program = &artifact.program();
+  out.stripped = artifact.bytes(schema::SectionKind::kDecisions).empty();
   out.decisions =
       ReadDecisions(artifact.text(schema::SectionKind::kDecisions), artifact.program()).decisions;
   auto lowered = ReadLowered(artifact.text(schema::SectionKind::kLowered));

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,8 +21,14 @@ struct Mentions {
   std::vector<std::pair<size_t, size_t>> lowered;  ///< such steps before fusion: program, step
 };
 
+/// What is said of an artifact without decisions, and how to get one that has them.
+inline constexpr std::string_view kStripped =
+    "the artifact was stripped of its decisions (aicf-compile --strip); the model compiled without "
+    "--strip has them";
+
 struct Evidence {
   const schema::Program* program = nullptr;  ///< the artifact, which owns it, has to outlive this
+  bool stripped = false;                     ///< without decisions and the program before fusion
   std::vector<Decision> decisions;
   std::vector<RecordedProgram> lowered;  ///< before fusion; empty in a stripped artifact
   std::string lowered_fault;             ///< why the lowered section could not be read

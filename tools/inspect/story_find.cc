@@ -57,8 +57,10 @@ class Finder {
     } else if (!all.empty()) {
       near = StrCat(", such as '", all[0], "'");
     }
+    // A node that became no step of its own is known from decisions alone.
+    const std::string stripped = evidence_.stripped ? StrCat("; ", kStripped) : "";
     return Error(Code::kInvalidArgument, "--explain: no source node '", what, "' among ",
-                 all.size(), near);
+                 all.size(), near, stripped);
   }
 
  private:

@@ -37,6 +37,12 @@ std::string AlternativesText(const std::vector<Alternative>& alternatives) {
   return out;
 }
 
+// What to know about the stories of a stripped artifact, which tell no reasons.
+std::string StrippedText(const Evidence& evidence) {
+  if (!evidence.stripped) return "";
+  return Wrap("\n", "  ", StrCat("Without reasons: ", kStripped));
+}
+
 class Teller {
  public:
   Teller(const Evidence& evidence, const Story& story)
@@ -63,9 +69,7 @@ class Teller {
       out += StrCat("\nand ", story_.steps.size() - kToldSteps,
                     " more steps: --explain=N tells theirs\n");
     }
-    if (evidence_.decisions.empty())
-      out += "\nNo decisions in this artifact (compiled with --strip)\n";
-    return out;
+    return out + StrippedText(evidence_);
   }
 
  private:
@@ -278,7 +282,7 @@ std::string StoryListText(const Evidence& evidence, const std::vector<Story>& st
   }
   out += "\n";
   for (const Story& s : stories) out += Wrap("  ", "      ", StrCat(Escape(s.node), ": ", s.fate));
-  return out;
+  return out + StrippedText(evidence);
 }
 
 }  // namespace aicf::tools
