@@ -227,8 +227,9 @@ namespace {
 // The scales of aicf.ScaledMatMul, of which it has two or none.
 Status CheckBlockScales(const Graph& graph, const Node& node, const Dims& a, const Dims& b) {
   const int64_t terms = node.Int("scale_terms", 0), columns = node.Int("scale_columns", 1);
-  if (node.inputs.size() == 2 && terms == 0) return OkStatus();
-  if (node.inputs.size() != 4) return BadNode("has scales of one operand alone");
+  const bool scales_a = HasInput(node, 2), scales_b = HasInput(node, 3);
+  if (!scales_a && !scales_b && terms == 0) return OkStatus();
+  if (!scales_a || !scales_b) return BadNode("has scales of one operand alone, or of none");
   if (terms < 1 || columns < 1) return BadNode("scales of ", terms, " x ", columns, " elements");
   Dims of_a = a;
   of_a[of_a.rank() - 1] = CeilDiv(a.back(), terms);

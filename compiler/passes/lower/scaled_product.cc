@@ -2,6 +2,7 @@
 #include "compiler/ir/scaled_node.h"
 #include "compiler/ir/views.h"
 #include "compiler/passes/lower/lowerings.h"
+#include "compiler/passes/lower/operand_expr.h"
 
 namespace aicf {
 namespace {
@@ -28,7 +29,7 @@ Status LowerScaledMatMul(LowerContext& ctx, const ir::Node& node) {
   std::vector<abi::View> views, of_rows;
   std::vector<ir::BufferId> buffers;
   bool rows = WithRows(result).has_value();
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
+  for (size_t i = 0; i < node.inputs.size() && node.inputs[i] != ir::kNoValue; ++i) {
     const ValueView operand = ctx.Get(node.inputs[i]);
     const bool left = i % 2 == 0;
     const auto joined = left ? WithRows(operand.view) : operand.view;

@@ -102,8 +102,8 @@ TEST(LowerScaledMatMul, BadOperandsAreRefused) {
   expect(op + "(%v, %b, %sa, %sb) {scale_terms=3}", "do not multiply");
   expect(op + "(%a, %e, %sa, %sb) {scale_terms=3}", "do not multiply");
   expect(op + "(%a, %b, %sa, %sb)", "scales of 0 x 1 elements");
-  expect(op + "(%a, %b, %sa) {scale_terms=3}", "has scales of one operand alone");
-  expect(op + "(%a, %b) {scale_terms=3}", "has scales of one operand alone");
+  expect(op + "(%a, %b, %sa) {scale_terms=3}", "has scales of one operand alone, or of none");
+  expect(op + "(%a, %b) {scale_terms=3}", "has scales of one operand alone, or of none");
   expect(op + "(%a, %b, %sa, %sb) {scale_terms=3, scale_columns=0}", "scales of 3 x 0 elements");
   expect(op + "(%a, %b, %sa, %sb) {scale_terms=2}", "input 2 is f32 2x2, expected f32 2x3");
   expect(op + "(%a, %b, %sa, %sb) {scale_terms=3, scale_columns=2}",
