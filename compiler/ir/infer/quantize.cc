@@ -224,6 +224,13 @@ Status InferQLinearMatMul(Graph& graph, const Node& node) {
 
 namespace {
 
+// The two operands of a product of float8 codes.
+Status CheckCodes(const Graph& graph, const Node& node) {
+  const DType a = In(graph, node, 0).dtype, b = In(graph, node, 1).dtype;
+  if (a == b && IsFloat(a) && DTypeBytes(a) == 1) return OkStatus();
+  return BadNode("multiplies ", DTypeName(a), " with ", DTypeName(b), ", expected one float8 type");
+}
+
 // The scales of aicf.ScaledMatMul, of which it has two or none.
 Status CheckBlockScales(const Graph& graph, const Node& node, const Dims& a, const Dims& b) {
   const int64_t terms = node.Int("scale_terms", 0), columns = node.Int("scale_columns", 1);
@@ -246,11 +253,8 @@ Status CheckBlockScales(const Graph& graph, const Node& node, const Dims& a, con
 }  // namespace
 
 Status InferScaledMatMul(Graph& graph, const Node& node) {
+  AICF_RETURN_IF_ERROR(CheckCodes(graph, node));
   const Value &a = In(graph, node, 0), &b = In(graph, node, 1);
-  if (a.dtype != b.dtype || !IsFloat(a.dtype) || DTypeBytes(a.dtype) != 1) {
-    return BadNode("multiplies ", DTypeName(a.dtype), " with ", DTypeName(b.dtype),
-                   ", expected one float8 type");
-  }
   if (a.shape.rank() < 2 || b.shape.rank() != 2 || a.shape.back() != b.shape[0]) {
     return BadNode("shapes ", ToString(a.shape), " and ", ToString(b.shape), " do not multiply");
   }
@@ -258,6 +262,12 @@ Status InferScaledMatMul(Graph& graph, const Node& node) {
   Dims out = a.shape;
   out[out.rank() - 1] = b.shape[1];
   return SetOutput(graph, node, 0, DType::kF32, out);
+}
+
+Status InferCodeConv(Graph& graph, const Node& node) {
+  AICF_RETURN_IF_ERROR(CheckCodes(graph, node));
+  AICF_ASSIGN_OR_RETURN(const Window w, ResolveWindow(graph, node));
+  return SetConvOutput(graph, node, InShape(graph, node, 1)[0], DType::kF32, w.output);
 }
 
 Status InferConvInteger(Graph& graph, const Node& node) {

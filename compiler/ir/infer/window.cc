@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/ir/infer/common.h"
+#include "compiler/ir/scaled_node.h"
 
 namespace aicf::ir {
 namespace {
@@ -217,7 +218,8 @@ Status SetSpatialOutput(Graph& graph, const Node& node, int64_t channels, const 
 }  // namespace
 
 Result<Window> ResolveWindow(const Graph& graph, const Node& node) {
-  if (node.op == "Conv" || node.op == "ConvInteger" || node.op == "QLinearConv") {
+  if (node.op == "Conv" || node.op == "ConvInteger" || node.op == "QLinearConv" ||
+      node.op == kCodeConv) {
     return ResolveConv(graph, node);
   }
   if (node.op == "ConvTranspose") return ResolveConvTranspose(graph, node);

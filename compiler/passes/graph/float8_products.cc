@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "compiler/ir/scaled_node.h"
+#include "compiler/passes/graph/channel_shape.h"
 #include "compiler/passes/graph/float8_operands.h"
+#include "compiler/passes/graph/integer_product_cost.h"
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/graph/rewrite.h"
 #include "compiler/passes/graph/scaled_product_cost.h"
@@ -24,7 +26,7 @@ class Float8Products {
   void Run() {
     const std::vector<ir::Node> nodes = std::exchange(graph_.nodes, {});
     for (const ir::Node& node : nodes) {
-      const bool product = node.op == "MatMul" || node.op == "Gemm";
+      const bool product = node.op == "MatMul" || node.op == "Gemm" || node.op == "Conv";
       const ir::Node* a = product ? Dequantised(nodes, node.inputs[0]) : nullptr;
       const ir::Node* b = product ? Dequantised(nodes, node.inputs[1]) : nullptr;
       if (a == nullptr && b == nullptr) {
@@ -75,11 +77,12 @@ class Float8Products {
       if (!Value(n->inputs[1]).is_constant()) return "operand: a scale that is no constant";
       if (!IsZeroPoint(graph_, n->input(2))) return "operand: a zero point that is not 0";
     }
-    if (x.shape.rank() < 2 || w.shape.rank() != 2) {
+    if (!IsOne(a.inputs[1])) return "operand: several scales on the left";
+    const bool conv = node.op == "Conv";
+    const int columns = conv || TransposesB(node) ? 0 : 1;
+    if (!conv && (x.shape.rank() < 2 || w.shape.rank() != 2)) {
       return "operand: a left operand without rows, or a right operand that is no matrix";
     }
-    if (!IsOne(a.inputs[1])) return "operand: several scales on the left";
-    const int columns = TransposesB(node) ? 0 : 1;
     if (!IsOne(b.inputs[1]) && BlockAxis(b, w.shape) != columns) {
       return "axis: scales that differ within a column";
     }
@@ -90,10 +93,22 @@ class Float8Products {
         return "range: the product of both scales is no normal number of f32";
       }
     }
+    return conv ? ConvRefusal(node, x.dtype) : MatrixRefusal(node, x, w);
+  }
+
+  std::string ConvRefusal(const ir::Node& node, DType codes) const {
+    if (context_.device.name.empty()) return {};  // golden tests of what is legal
+    if (context_.device.backend != abi::Backend::kCuda) {
+      return "capability: no kernel of the target multiplies float8 codes";
+    }
+    return IntegerProductRefusal(graph_, node, {codes, codes}, context_);
+  }
+
+  std::string MatrixRefusal(const ir::Node& node, const ir::Value& x, const ir::Value& w) const {
     ScaledShape shape;
     shape.codes = x.dtype;
     shape.rows = RowsOf(x.shape);
-    shape.columns = w.shape[columns];
+    shape.columns = w.shape[TransposesB(node) ? 0 : 1];
     shape.length = x.shape.back();
     shape.along_sum = w.is_constant() || TransposesB(node);
     return ScaledProductRefusal(shape, context_);
@@ -111,21 +126,37 @@ class Float8Products {
   }
 
   void Replace(const ir::Node& node, const ir::Node& a, const ir::Node& b) {
+    const bool conv = node.op == "Conv";
     const ir::ValueId codes =
         TransposesB(node) ? TransposedMatrix(graph_, make_, node, b.inputs[0]) : b.inputs[0];
-    const std::vector<float> all = Factors(a, b);
-    const Dims shape = all.size() == 1 ? Dims{} : Dims{static_cast<int64_t>(all.size())};
-    const ir::ValueId factors = make_.Constant(
-        StrCat(Value(node.outputs[0]).name, " factors"),
-        ir::Tensor::FromValues<float>(DType::kF32, shape, std::span<const float>(all)));
+    const ir::ValueId bias = BiasOf(node);
     const DType dtype = Value(node.outputs[0]).dtype;
-    const ir::ValueId bias = node.input(2);
     const bool narrow = dtype != DType::kF32, biased = bias != ir::kNoValue;
-    ir::ValueId v = Append(node, std::string(ir::kScaledMatMul), {a.inputs[0], codes}, DType::kF32);
-    v = Append(node, "Mul", {v, factors}, DType::kF32, {}, !narrow && !biased);
-    if (narrow)
+    ir::ValueId v = Append(node, std::string(conv ? ir::kCodeConv : ir::kScaledMatMul),
+                           {a.inputs[0], codes}, DType::kF32, conv ? node.attrs : ir::AttrMap());
+    v = Append(node, "Mul", {v, FactorsOf(node, a, b)}, DType::kF32, {}, !narrow && !biased);
+    if (narrow) {
       v = Append(node, "Cast", {v}, dtype, {{"to", std::string(DTypeName(dtype))}}, !biased);
+    }
     if (biased) Append(node, "Add", {v, bias}, dtype, {}, true);
+  }
+
+  // In a shape that broadcasts to the result.
+  ir::ValueId BiasOf(const ir::Node& node) {
+    const ir::ValueId bias = node.input(2);
+    return bias == ir::kNoValue || node.op != "Conv" ? bias : PerChannel(graph_, make_, node, bias);
+  }
+
+  ir::ValueId FactorsOf(const ir::Node& node, const ir::Node& a, const ir::Node& b) {
+    const std::vector<float> all = Factors(a, b);
+    const auto count = static_cast<int64_t>(all.size());
+    const ir::Value& result = Value(node.outputs[0]);
+    const Dims shape = count == 1          ? Dims{}
+                       : node.op == "Conv" ? ChannelShape(result.shape.rank(), count)
+                                           : Dims{count};
+    return make_.Constant(
+        StrCat(result.name, " factors"),
+        ir::Tensor::FromValues<float>(DType::kF32, shape, std::span<const float>(all)));
   }
 
   // Appends a node in the name of `node` and gives its value, which is that of `node` for the last

@@ -103,7 +103,9 @@ std::string IntegerProductRefusal(const ir::Graph& graph, const ir::Node& node,
   const bool narrow = context.storage != DType::kF32;
   const DType stored = context.storage;
   const abi::MathMode asked = narrow ? MathOfStorage(stored) : context.math;
-  const Dtypes codes = {product.x, product.w, DType::kU8}, floats = {stored, stored, stored};
+  const bool float8 = IsFloat(product.x);
+  const Dtypes codes = {product.x, product.w, float8 ? product.x : DType::kU8};
+  const Dtypes floats = {stored, stored, stored};
   Problem in_codes, in_floats;
   if (node.op == "Conv") {
     const Result<ir::Window> window = ir::ResolveWindow(graph, node);
@@ -115,6 +117,7 @@ std::string IntegerProductRefusal(const ir::Graph& graph, const ir::Node& node,
     in_floats = MatrixStep(graph, node, floats);
   }
   in_floats.math = ModeFor(in_floats.family, asked, stored, context.device);
+  if (float8) in_codes.math = ModeFor(in_codes.family, context.math, product.x, context.device);
   std::string refusal;
   const std::optional<double> integers = StepUs(in_codes, codes.out, context, &refusal);
   if (!integers) return refusal;

@@ -1,4 +1,5 @@
-/// Whether a product of quantised operands is worth computing in integers on a GPU.
+/// Whether a product of quantised operands is worth computing in its codes, integers or float8, on
+/// a GPU.
 #pragma once
 
 #include <string>

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "compiler/passes/graph/channel_shape.h"
 #include "compiler/passes/graph/integer_product_cost.h"
 #include "compiler/passes/graph/passes.h"
 #include "compiler/passes/graph/rewrite.h"
@@ -204,7 +205,8 @@ class IntegerProducts {
     v = Emit(node, "Cast", {v}, DType::kF32, {{"to", std::string(DTypeName(DType::kF32))}});
     const ir::ValueId bias = node.input(2);
     v = Last(node, "Mul", v, Factors(node, x, w), bias == ir::kNoValue);
-    if (bias != ir::kNoValue) Last(node, "Add", v, conv ? PerChannel(node, bias) : bias, true);
+    if (bias != ir::kNoValue)
+      Last(node, "Add", v, conv ? PerChannel(graph_, make_, node, bias) : bias, true);
   }
 
   bool TransposesB(const ir::Node& node) const {
@@ -229,26 +231,12 @@ class IntegerProducts {
     }
     Dims shape;
     if (right.count() > 1) {
-      shape = node.op == "Conv" ? ChannelShape(node, right.count()) : Dims{right.count()};
+      shape = node.op == "Conv" ? ChannelShape(Value(node.outputs[0]).shape.rank(), right.count())
+                                : Dims{right.count()};
     }
     return make_.Constant(
         StrCat(Value(node.outputs[0]).name, " factors"),
         ir::Tensor::FromValues<float>(DType::kF32, shape, std::span<const float>(factors)));
-  }
-
-  Dims ChannelShape(const ir::Node& node, int64_t channels) const {
-    Dims shape = Dims::Filled(Value(node.outputs[0]).shape.rank(), 1);
-    shape[1] = channels;
-    return shape;
-  }
-
-  // A bias [O] as [1, O, 1..].
-  ir::ValueId PerChannel(const ir::Node& node, ir::ValueId bias) {
-    const Dims shape = ChannelShape(node, Value(bias).shape[0]);
-    const ir::ValueId to = make_.Ints(StrCat(Value(bias).name, " shape"), shape.span());
-    const ir::ValueId out = make_.Value(Value(bias).name, DType::kF32, shape);
-    graph_.nodes.push_back({"Reshape", node.name, {bias, to}, {out}, {}, {}});
-    return out;
   }
 
   ir::ValueId Transposed(ir::ValueId matrix) {

@@ -55,8 +55,8 @@ Status KeepCodesAsTheyAre(ir::Graph& graph, PassContext& context);
 /// MatMul and Gemm of two DequantizeLinear with float8 codes and scales of blocks become
 /// aicf.ScaledMatMul.
 Status MakeScaledProducts(ir::Graph& graph, PassContext& context);
-/// MatMul and Gemm of two DequantizeLinear with float8 codes and scales that do not change along
-/// the sum become aicf.ScaledMatMul without scales, times both scales.
+/// Conv, MatMul and Gemm of two DequantizeLinear with float8 codes and scales that do not change
+/// along the sum become aicf.CodeConv, or aicf.ScaledMatMul without scales, times both scales.
 Status MakeFloat8Products(ir::Graph& graph, PassContext& context);
 /// Conv, MatMul and Gemm of two DequantizeLinear become ConvInteger or MatMulInteger times both
 /// scales. Folds the DequantizeLinear of weights that InferAndFold left for this pass.

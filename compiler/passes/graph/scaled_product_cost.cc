@@ -62,11 +62,12 @@ std::string ScaledProductRefusal(const ScaledShape& s, const PassContext& contex
       return "precision: tensor cores round sums of float8, which --math=fp8 allows";
     return NoKernel(scaled, context.device);
   }
-  const abi::MathMode usual =
-      ModeFor(abi::Family::kGemm, context.math, DType::kF32, context.device);
+  const DType stored = context.storage;
+  const abi::MathMode asked = stored != DType::kF32 ? MathOfStorage(stored) : context.math;
+  const abi::MathMode usual = ModeFor(abi::Family::kGemm, asked, stored, context.device);
   const std::optional<double> reals =
-      PredictedUs(ProductStep(s, DType::kF32, usual), context.device, &refusal);
-  return reals ? SlowerInCodes(*codes, *reals, DType::kF32) : "";
+      PredictedUs(ProductStep(s, stored, usual), context.device, &refusal);
+  return reals ? SlowerInCodes(*codes, *reals, stored) : "";
 }
 
 }  // namespace aicf

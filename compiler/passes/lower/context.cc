@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "compiler/ir/lowered_edit.h"
+#include "compiler/ir/scaled_node.h"
 #include "compiler/ir/views.h"
 #include "compiler/passes/lower/lower.h"
 
@@ -13,7 +14,7 @@ bool HasSpatialRank(const Dims& shape) { return shape.rank() >= 3 && shape.rank(
 
 bool IsConv(const ir::Node& node) {
   return node.op == "Conv" || node.op == "ConvTranspose" || node.op == "ConvInteger" ||
-         node.op == "QLinearConv";
+         node.op == "QLinearConv" || node.op == ir::kCodeConv;
 }
 
 std::string OrderName(const Dims& order) {
