@@ -65,6 +65,22 @@ TEST(StepTolerance, GrowsWithTheRootOfTheReductionLength) {
   }
 }
 
+// Sums of float8 have the bits that tensor cores keep; as those of a block, where blocks have
+// scales.
+TEST(StepTolerance, KnowsHowManyBitsTensorCoresKeepOfFloat8) {
+  Problem p = Gemm(2, 8192, 3, DType::kF8E4M3FN);
+  p.outputs[0].dtype = DType::kF32;
+  const double exact = ToleranceOf(p).eps;
+  p.math = MathMode::kFp8;
+  EXPECT_NEAR(ToleranceOf(p).eps - exact, 16 * 0x1p-14 * 16, 1e-9);
+  EXPECT_LT(ToleranceOf(p).eps, 0.02);
+  std::get<abi::GemmAttrs>(p.attrs).scale_terms = 128;
+  EXPECT_NEAR(ToleranceOf(p).eps - exact, 16 * 0x1p-14 * 2, 1e-9);
+  p.attrs = abi::GemmAttrs{};
+  p.inputs[1].dtype = DType::kF32;
+  EXPECT_EQ(ToleranceOf(p).eps - exact, 2 * 16 * 0x1p-4);  // rounded, and added otherwise
+}
+
 TEST(StepTolerance, KnowsWhatTheMathModeRounds) {
   Problem p = Gemm(2, 64, 3);
   const double fp32 = ToleranceOf(p).eps;

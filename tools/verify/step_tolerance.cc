@@ -221,12 +221,28 @@ double ReductionLength(const Problem& p) {
 
 namespace {
 
-/// u(added) sqrt(K + n).
+/// c of the formula. Where blocks have scales, the sums of a block alone are the tensor cores'.
+double CoreSumRoundoff(const Problem& p) {
+  constexpr double kTermsAtOnce = 32;
+  const bool products = p.family == Family::kGemm || p.family == Family::kConv;
+  if (!products || p.math != MathMode::kFp8) return 0;
+  for (int k = 0; k < 2; ++k) {
+    const DType dtype = p.inputs[static_cast<size_t>(k)].dtype;
+    if (!IsFloat(dtype) || DTypeBytes(dtype) != 1) return 0;
+  }
+  double terms = ReductionLength(p);
+  if (abi::HasBlockScales(p)) {
+    terms = std::min(terms, static_cast<double>(p.as<abi::GemmAttrs>().scale_terms.value));
+  }
+  return 0x1p-14 * std::sqrt(std::max(terms / kTermsAtOnce, 1.0));
+}
+
+/// u(added) sqrt(K + n) + c.
 double SumRoundoff(const Problem& p, double nodes) {
   const bool wide =
       std::ranges::all_of(p.outputs, [](const abi::View& v) { return v.dtype == DType::kF64; });
   const double added = wide ? 0x1p-53 : 0x1p-24;
-  return added * std::sqrt(std::max(ReductionLength(p), 1.0) + nodes);
+  return added * std::sqrt(std::max(ReductionLength(p), 1.0) + nodes) + CoreSumRoundoff(p);
 }
 
 }  // namespace

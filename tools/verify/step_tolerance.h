@@ -5,9 +5,12 @@
 ///   u(t)   unit roundoff: 2^-24 for f32, 2^-11 for f16 and tf32, 2^-8 for bf16, 2^-4 for e4m3,
 ///   K      terms that are added for one output element (the reduction length),
 ///   n      arithmetic nodes of the step's expressions,
+///   c      for float8 multiplied in math mode fp8 2^-14 sqrt(K / 32), otherwise 0: tensor cores
+///          add 32 of their terms at a time to a sum of which they keep some 14 bits
+///          (docs/arithmetic.md),
 /// an element `want` passes when
 ///   |got - want| <= eps * (|want| + rms(want)),
-///   eps = 2 u(stored) + 16 (u(added) sqrt(K + n) + 2 u(math)).
+///   eps = 2 u(stored) + 16 (u(added) sqrt(K + n) + c + 2 u(math)).
 ///
 /// Why: rounding errors of a sum of K terms grow like sqrt(K) with overwhelming probability, not
 /// like K (Higham and Mary 2019, "A new approach to probabilistic rounding error analysis": a bound
