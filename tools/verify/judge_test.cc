@@ -78,7 +78,7 @@ TEST(StepTolerance, KnowsHowManyBitsTensorCoresKeepOfFloat8) {
   EXPECT_NEAR(ToleranceOf(p).eps - exact, 16 * 0x1p-14 * 2, 1e-9);
   p.attrs = abi::GemmAttrs{};
   p.inputs[1].dtype = DType::kF32;
-  EXPECT_EQ(ToleranceOf(p).eps - exact, 2 * 16 * 0x1p-4);  // rounded, and added otherwise
+  EXPECT_NEAR(ToleranceOf(p).eps - exact, 2 * 16 * 0x1p-4, 1e-9);  // rounded, and added otherwise
 }
 
 TEST(StepTolerance, KnowsWhatTheMathModeRounds) {
