@@ -5,9 +5,10 @@
 ///   u(t)   unit roundoff: 2^-24 for f32, 2^-11 for f16 and tf32, 2^-8 for bf16, 2^-4 for e4m3,
 ///   K      terms that are added for one output element (the reduction length),
 ///   n      arithmetic nodes of the step's expressions,
-///   c      for float8 multiplied in math mode fp8 2^-14 sqrt(K / 32), otherwise 0: tensor cores
-///          add 32 of their terms at a time to a sum of which they keep some 14 bits
-///          (docs/arithmetic.md),
+///   c      for float8 multiplied in math mode fp8 2^-14 sqrt(max(1, K / 32)), otherwise 0: tensor
+///          cores add 32 of their terms at a time to a sum of which they keep some 14 bits. With
+///          scales of blocks K counts the terms of one block. Kernels that add long sums in f32
+///          (docs/arithmetic.md) lose less, which a problem does not tell,
 /// an element `want` passes when
 ///   |got - want| <= eps * (|want| + rms(want)),
 ///   eps = 2 u(stored) + 16 (u(added) sqrt(K + n) + c + 2 u(math)).

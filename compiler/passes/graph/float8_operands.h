@@ -1,4 +1,4 @@
-/// What the passes that multiply float8 codes ask about a MatMul or Gemm and its operands.
+/// What the passes that multiply float8 codes ask about a Conv, MatMul or Gemm and its operands.
 #pragma once
 
 #include <string>
@@ -20,7 +20,8 @@ bool TransposesB(const ir::Node& node);
 /// The product of all extents but the last.
 int64_t RowsOf(const Dims& shape);
 
-/// Empty, or what of a Gemm keeps it from being a plain product of codes and a bias.
+/// Empty, or what of a Gemm keeps it from being a plain product of codes and a bias. Other
+/// products have nothing of the kind.
 std::string RefuseGemmOfCodes(const ir::Node& node);
 
 /// Appends a Transpose of the matrix to the graph's nodes, in the name of `node`, and gives its

@@ -1,6 +1,7 @@
-// MatMul and Gemm of float8 codes that have one scale on the left, and one or one for each column
-// on the right: the codes are multiplied as they are stored, and both scales are one factor of the
-// result. This is the form in which quantisers export float8 models.
+// Conv, MatMul and Gemm of float8 codes that have one scale on the left, and on the right one or
+// one for each column, or channel of the result: the codes are multiplied as they are stored, and
+// both scales are one factor of the result. This is the form in which quantisers export float8
+// models.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -33,9 +34,10 @@ class Float8Products {
         graph_.nodes.push_back(node);
         continue;
       }
-      const std::string why = a == nullptr   ? "operand: the left operand is no float8 codes"
-                              : b == nullptr ? "operand: the right operand is no float8 codes"
-                                             : Refusal(node, *a, *b);
+      const std::string why =
+          a == nullptr   ? "operand: the left operand is not dequantised from float8"
+          : b == nullptr ? "operand: the right operand is not dequantised from float8"
+                         : Refusal(node, *a, *b);
       if (why.empty()) {
         RecordRewrite(context_, kFloat8Products, DecisionKind::kFusion, About(node),
                       "product of codes",
@@ -58,21 +60,23 @@ class Float8Products {
   const ir::Value& Value(ir::ValueId v) const { return graph_.values[v]; }
   bool IsOne(ir::ValueId v) const { return ElementCount(Value(v).shape) == 1; }
 
-  // The DequantizeLinear of float8 codes that makes v, or null. Those with scales of blocks are for
-  // scaled-products, which has run before.
+  // The DequantizeLinear of float8 codes that makes v, or null.
   const ir::Node* Dequantised(const std::vector<ir::Node>& nodes, ir::ValueId v) const {
     const int n = producer_[v];
     if (n < 0 || nodes[n].op != "DequantizeLinear") return nullptr;
     const DType codes = Value(nodes[n].inputs[0]).dtype;
-    const bool float8 = codes == DType::kF8E4M3FN || codes == DType::kF8E5M2;
-    const bool blocks = nodes[n].Int("block_size", 0) != 0 && !IsOne(nodes[n].inputs[1]);
-    return float8 && !blocks ? &nodes[n] : nullptr;
+    return codes == DType::kF8E4M3FN || codes == DType::kF8E5M2 ? &nodes[n] : nullptr;
+  }
+  // Products of two such operands are for scaled-products, which has run before.
+  bool HasBlocks(const ir::Node& node) const {
+    return node.Int("block_size", 0) != 0 && !IsOne(node.inputs[1]);
   }
 
   // Empty, or why the product stays one of floats.
   std::string Refusal(const ir::Node& node, const ir::Node& a, const ir::Node& b) const {
     const ir::Value &x = Value(a.inputs[0]), &w = Value(b.inputs[0]);
     if (x.dtype != w.dtype) return "dtype: codes of two types";
+    if (HasBlocks(a) || HasBlocks(b)) return "pattern: scales of blocks";
     for (const ir::Node* n : {&a, &b}) {
       if (!Value(n->inputs[1]).is_constant()) return "operand: a scale that is no constant";
       if (!IsZeroPoint(graph_, n->input(2))) return "operand: a zero point that is not 0";
@@ -87,11 +91,8 @@ class Float8Products {
       return "axis: scales that differ within a column";
     }
     if (std::string refusal = RefuseGemmOfCodes(node); !refusal.empty()) return refusal;
-    for (const float factor : Factors(a, b)) {
-      // A factor that is no normal number has lost digits, or is infinite.
-      if (factor != 0 && !std::isnormal(factor)) {
-        return "range: the product of both scales is no normal number of f32";
-      }
+    if (!HasNormalFactors(a, b)) {
+      return "range: the product of both scales is no normal number of f32";
     }
     return conv ? ConvRefusal(node, x.dtype) : MatrixRefusal(node, x, w);
   }
@@ -123,6 +124,19 @@ class Float8Products {
       factors.push_back(static_cast<float>(left * right.FloatAt(i)));
     }
     return factors;
+  }
+
+  // A factor that is no normal number has lost digits, or is infinite. One of 0 is exact where one
+  // of the scales is 0.
+  bool HasNormalFactors(const ir::Node& a, const ir::Node& b) const {
+    const double left = Value(a.inputs[1]).constant.FloatAt(0);
+    const ir::Tensor& right = Value(b.inputs[1]).constant;
+    const std::vector<float> factors = Factors(a, b);
+    for (size_t i = 0; i < factors.size(); ++i) {
+      const bool zero = left == 0 || right.FloatAt(static_cast<int64_t>(i)) == 0;
+      if (!zero && !std::isnormal(factors[i])) return false;
+    }
+    return true;
   }
 
   void Replace(const ir::Node& node, const ir::Node& a, const ir::Node& b) {

@@ -88,7 +88,7 @@ class IntegerProducts {
 
   // Empty, or why the product stays one of floats.
   std::string Refusal(const ir::Node& node, const Dequantised& x, const Dequantised& w) const {
-    if (!IsByte(x.codes) || !IsByte(w.codes)) return "dtype: codes that are not of 8 bits";
+    if (!IsByte(x.codes) || !IsByte(w.codes)) return "dtype: codes that are no integers of 8 bits";
     const DType dtype = Value(x.scale).dtype;
     if (dtype != DType::kF32 || Value(w.scale).dtype != dtype)
       return "dtype: scales that are not f32";

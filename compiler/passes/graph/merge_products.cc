@@ -115,6 +115,10 @@ class ProductMerger {
   void TakeNext(std::string_view op, bool one, MergedProduct* p) const {
     const int next = uses_.Single(p->result);
     if (next < 0 || Node(next).op != op) return;
+    const ir::Value& then = graph_.values[Node(next).outputs[0]];
+    if (then.shape != graph_.values[p->result].shape) return;
+    // How a Cast to a narrower dtype treats what is beyond it is up to its attributes.
+    if (op == "Cast" && (!IsFloat(then.dtype) || DTypeBytes(then.dtype) < 2)) return;
     if (op != "Cast") {
       // canonicalize-operands has put constants second by now.
       const ir::Value& numbers = graph_.values[Node(next).inputs[1]];
@@ -136,7 +140,8 @@ class ProductMerger {
     }
     Rewrite(group, SideBySide(weights, weights[0]->shape()[0]), widths);
     RecordRewrite(context_, kMergeProducts, DecisionKind::kFusion,
-                  schema::Subject::Of(SubjectForm::kNodes, std::move(names)), "one MatMul",
+                  schema::Subject::Of(SubjectForm::kNodes, std::move(names)),
+                  Node(group[0].product).op == "MatMul" ? "one MatMul" : "one product of codes",
                   "products of one value with constant matrices are one product, and nothing reads "
                   "their results elementwise");
   }

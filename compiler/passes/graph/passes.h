@@ -71,7 +71,8 @@ Status RecognizeAttention(ir::Graph& graph, PassContext& context);
 /// Scalar constant factors of a MatMul's operands become one factor of its result.
 Status MoveScales(ir::Graph& graph, PassContext& context);
 /// MatMuls of one value with constant matrices, whose results are only viewed or multiplied, become
-/// one MatMul and a Split; so do their constant biases.
+/// one MatMul and a Split; so do their constant biases. Products of float8 codes likewise, with the
+/// factors of their scales and a Cast behind these.
 Status MergeProducts(ir::Graph& graph, PassContext& context);
 /// Constants of commutative ops go second, so that later matchers see one order.
 Status CanonicalizeOperands(ir::Graph& graph, PassContext& context);

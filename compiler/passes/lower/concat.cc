@@ -52,34 +52,74 @@ Status LowerConcat(LowerContext& ctx, const ir::Node& node) {
   return OkStatus();
 }
 
-Status LowerTile(LowerContext& ctx, const ir::Node& node) {
-  const ir::ValueId out = node.outputs[0];
-  const ValueView x = ctx.Get(node.inputs[0]);
-  AICF_ASSIGN_OR_RETURN(const auto given, ir::ConstantInts(ctx.graph(), node, 1, "repeats"));
-  const std::vector<int64_t>& repeats = *given;
-  // Each repeated axis becomes two: the repetition, with stride 0, and the axis itself.
+namespace {
+
+// The view's elements with every axis repeated so often. A repeated axis becomes two: the
+// repetition, with stride 0, and the axis itself. nullopt where these are too many.
+std::optional<abi::View> Repeated(const abi::View& v, const std::vector<int64_t>& repeats) {
   Dims shape, strides;
-  for (int i = 0; i < x.view.shape.rank(); ++i) {
-    const bool repeated = repeats[i] != 1 && x.view.shape[i] != 1;
-    if (shape.rank() + (repeated ? 2 : 1) > kMaxRank) {
-      return Error(Code::kUnsupported, "Tile repeats too many axes of a rank ", x.view.shape.rank(),
-                   " tensor");
-    }
-    if (repeated) {
+  for (int i = 0; i < v.shape.rank(); ++i) {
+    const bool two = repeats[i] != 1 && v.shape[i] != 1;
+    if (shape.rank() + (two ? 2 : 1) > kMaxRank) return std::nullopt;
+    if (two) {
       shape.push_back(repeats[i]);
       strides.push_back(0);
     }
-    shape.push_back(repeated ? x.view.shape[i] : ctx.value(out).shape[i]);
-    strides.push_back(repeated || repeats[i] == 1 ? x.view.strides[i] : 0);
+    shape.push_back(two ? v.shape[i] : v.shape[i] * repeats[i]);
+    strides.push_back(two || repeats[i] == 1 ? v.strides[i] : 0);
   }
-  const ValueView tiled{x.buffer, {x.view.dtype, shape, strides, x.view.offset}};
-  if (const auto view = ir::Reshape(tiled.view, ctx.value(out).shape)) {
+  return abi::View{v.dtype, shape, strides, v.offset};
+}
+
+Dims TiledShape(const Dims& shape, const std::vector<int64_t>& repeats) {
+  Dims tiled = shape;
+  for (int i = 0; i < shape.rank(); ++i) tiled[i] *= repeats[i];
+  return tiled;
+}
+
+// Takes repeats from the last axes of `left`, as many as one view can have; all 1 where it can have
+// none.
+std::vector<int64_t> TakeLast(const abi::View& v, std::vector<int64_t>& left) {
+  std::vector<int64_t> taken(left.size(), 1);
+  for (size_t i = left.size(); i-- > 0;) {
+    std::swap(taken[i], left[i]);
+    if (Repeated(v, taken)) continue;
+    std::swap(taken[i], left[i]);
+    break;
+  }
+  return taken;
+}
+
+constexpr std::string_view kTileCopies = "a repeated axis longer than one has no stride";
+
+}  // namespace
+
+Status LowerTile(LowerContext& ctx, const ir::Node& node) {
+  const ir::ValueId out = node.outputs[0];
+  ValueView x = ctx.Get(node.inputs[0]);
+  AICF_ASSIGN_OR_RETURN(const auto given, ir::ConstantInts(ctx.graph(), node, 1, "repeats"));
+  std::vector<int64_t> left = *given;
+  std::optional<abi::View> tiled = Repeated(x.view, left);
+  while (!tiled) {
+    const std::vector<int64_t> taken = TakeLast(x.view, left);
+    const Dims shape = TiledShape(x.view.shape, taken);
+    if (shape == x.view.shape) {
+      return Error(Code::kUnsupported, "Tile repeats an axis of a rank ", shape.rank(), " tensor");
+    }
+    const abi::View some = *Repeated(x.view, taken);
+    const ValueView to = ctx.Temp(ctx.value(out).name, x.view.dtype, shape);
+    ctx.EmitCopy(node, {x.buffer, some}, {to.buffer, *ir::Reshape(to.view, some.shape)},
+                 std::string(kTileCopies), Reason::kOnlyLegal);
+    x = to;
+    tiled = Repeated(x.view, left);
+  }
+  if (const auto view = ir::Reshape(*tiled, ctx.value(out).shape)) {
     ctx.Alias(out, {x.buffer, *view});
     return OkStatus();
   }
   const ValueView to = ctx.DefineLike(out, x);
-  ctx.EmitCopy(node, tiled, {to.buffer, *ir::Reshape(to.view, shape)},
-               "a repeated axis longer than one has no stride", Reason::kOnlyLegal);
+  ctx.EmitCopy(node, {x.buffer, *tiled}, {to.buffer, *ir::Reshape(to.view, tiled->shape)},
+               std::string(kTileCopies), Reason::kOnlyLegal);
   return OkStatus();
 }
 

@@ -51,6 +51,26 @@ bool QuantisesBase(const ir::StepEditor& editor, int s) {
   });
 }
 
+bool MultipliesFloat8(const abi::Problem& p) {
+  const bool product = p.family == abi::Family::kGemm || p.family == abi::Family::kConv;
+  return product && IsFloat(p.inputs[0].dtype) && DTypeBytes(p.inputs[0].dtype) == 1;
+}
+
+// Whether step p multiplies sums of float8 codes by their scales for step c, which also reads
+// something else of that size. Where two branches are added, each product shall scale its own
+// sums: otherwise one of them would store sums of codes, which 16 bits do not hold.
+bool ScalesForJoin(const ir::StepEditor& editor, int p, int c) {
+  const ir::LoweredStep& reader = editor.step(c);
+  int large = 0;
+  for (const abi::View& v : reader.problem.inputs) large += IsLarge(v, reader.problem.outputs[0]);
+  if (large < 2) return false;
+  return std::ranges::any_of(editor.step(p).inputs, [&](ir::BufferId b) {
+    const int writer = editor.OnlyWriter(b);
+    return writer >= 0 && editor.OnlyReader(b) == p &&
+           MultipliesFloat8(editor.step(writer).problem);
+  });
+}
+
 // Inlines a cheap step with several readers, all elementwise, into each of them.
 void Duplicate(ir::StepEditor& editor, PassContext& context, int p) {
   const ir::LoweredStep producer = editor.step(p);
@@ -82,6 +102,7 @@ void Absorb(ir::StepEditor& editor, PassContext& context, int c) {
     changed = false;
     for (int p : ProducersOf(editor, c)) {
       if (!IsElementwise(editor.step(p)) || QuantisesBase(editor, p)) continue;
+      if (ScalesForJoin(editor, p, c)) continue;
       Fusion fused = TryElementwise(editor, context, p, c);
       if (!fused.ok()) continue;
       RecordFusion(context, DecisionKind::kFusion, editor.step(p), editor.step(c),

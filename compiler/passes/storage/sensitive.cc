@@ -90,10 +90,21 @@ bool IsSum(const Problem& p) {
   return kind == abi::ReduceKind::kSum || kind == abi::ReduceKind::kProd;
 }
 
+// Whether the result is the plain sum of products of float8 codes: their scales come later.
+bool IsUnscaled(const Problem& p, int output) {
+  const bool product = p.family == Family::kGemm || p.family == Family::kConv;
+  if (!product || abi::HasBlockScales(p)) return false;
+  if (!IsFloat(p.inputs[0].dtype) || DTypeBytes(p.inputs[0].dtype) != 1) return false;
+  if (p.epilogue.empty()) return true;
+  const uint16_t result = p.epilogue.results[static_cast<size_t>(output)];
+  return MakerOf(p.epilogue, result)->op == ExprOp::kInput;
+}
+
 }  // namespace
 
 std::string SensitiveResult(const Problem& p, int output) {
   if (IsSum(p)) return "a sum has no bound";
+  if (IsUnscaled(p, output)) return "sums of codes that are not multiplied by their scales yet";
   if (p.family == Family::kRecurrent) return "a recurrent state gathers roundings";
   if (p.family == Family::kAttention && output == 1) return "a logarithm of a sum is wide";
   if (p.epilogue.empty()) return "";

@@ -497,8 +497,9 @@ constexpr int kConsumerRegisters = kConsumers != 2 ? 160 : StageScales::kFloats 
 
 /// The body of the kernel. Fetch asks the copy engine for stages. It is made of the arguments, a
 /// tile and its first step; A(to, barrier) and B(to, barrier) ask for the parts of one step, Next()
-/// goes to the next step, and kBytes are what both bring. fetch_scales(args, shared) is what the
-/// producer's last StageScales::kWarps warps do. Every thread that touches memory which kernels
+/// goes to the next step, and kBytes are what both bring. Where StageScales::kLines, Scales(stage,
+/// barrier) asks for the scales of one step. fetch_scales(args, shared) is what the producer's last
+/// StageScales::kWarps warps do. Every thread that touches memory which kernels
 /// write waits for the kernel before this one by itself, as late as it can: what comes before the
 /// wait costs no time.
 #define AICF_KERNEL_WAITS

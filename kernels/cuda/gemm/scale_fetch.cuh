@@ -82,7 +82,8 @@ AICF_DEVICE void FetchScales(const Args& args, const SharedLayout& shared) {
 /// Fetch (gemm/hopper.cuh) where scales are lines of memory (BlockScales::kLines): one copy brings
 /// those of the tile's rows, and one those of its columns where each column has its own. Scales of
 /// blocks of columns are a few numbers, which the thread copies itself. Rows and columns beyond the
-/// last get no scales: what is multiplied by theirs is never stored.
+/// last get no scales: in their place is what was there before, even NaN, which reaches no sums but
+/// those of these rows and columns, and they are never stored.
 template <class Layout, class Operands>
 struct FetchWithScales : Operands {
   const float *a, *b;
