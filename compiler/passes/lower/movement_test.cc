@@ -123,6 +123,14 @@ const ViewCase kViewCases[] = {
      },
      {5, 3},
      0},
+    // More repeated axes than one view has room for: two copies.
+    {{2, 3, 2, 3, 2},
+     "const %r: i64[5] = [2, 3, 1, 2, 2] %v: f32 = Tile(%x, %r)",
+     [](const Dims& i) {
+       return Dims{i[0] % 2, i[1] % 3, i[2], i[3] % 3, i[4] % 2};
+     },
+     {4, 9, 2, 6, 4},
+     2},
     {{1, 8, 2, 3},
      "%v: f32 = DepthToSpace(%x) {blocksize=2}",
      [](const Dims& i) {
@@ -175,7 +183,7 @@ TEST(LowerMovement, ViewsMoveNoData) {
     EXPECT_EQ(CountDecisions(*run, "copy"), c.copies) << text;
     const std::string_view nodes = c.text;
     const auto moved = std::count(nodes.begin(), nodes.end(), '(');
-    EXPECT_EQ(CountDecisions(*run, "view"), moved - c.copies) << text;
+    EXPECT_EQ(CountDecisions(*run, "view"), std::max<int64_t>(0, moved - c.copies)) << text;
   }
 }
 
