@@ -1,6 +1,7 @@
 /// Arguments of the three tools: the input is the tool's letter ("c", "r" or "i"), directly
 /// followed by one argument per line. They are only turned into checked values: files that they
 /// name are read, but nothing is compiled or run.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,14 @@
 namespace aicf::fuzz {
 namespace {
 
+/// A prompt may come from standard input, which nobody writes to here: it is empty.
+bool EmptyStandardInput() {
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const bool empty = nothing >= 0 && dup2(nothing, STDIN_FILENO) == STDIN_FILENO;
+  if (nothing > STDIN_FILENO) close(nothing);
+  return empty;
+}
+
 /// A folder with files of the kinds that flags name, which is the current one from then on.
 void EnterFolder() {
   static const bool entered = [] {
@@ -31,7 +40,7 @@ void EnterFolder() {
     s.Put("command/x.npy", {reinterpret_cast<const char*>(npy.data()), npy.size()});
     const std::span<const std::byte> artifact = TheSample().bytes;
     s.Put("command/a.aicf", {reinterpret_cast<const char*>(artifact.data()), artifact.size()});
-    return chdir(s.Path("command").c_str()) == 0;
+    return EmptyStandardInput() && chdir(s.Path("command").c_str()) == 0;
   }();
   if (!entered) Broken("the folder of the command lines cannot be entered");
 }
