@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from aicf import _native
+from aicf.closable import Closable
 from aicf.errors import InvalidArgument
 from aicf.language import Source, program_of, token_ids
 
@@ -30,7 +30,7 @@ class EmbedderInfo:
     has_tokenizer: bool
 
 
-class Embedder:
+class Embedder(Closable):
     """Turns texts into vectors with a compiled embedding model.
 
     >>> with aicf.Embedder("model.aicf") as embedder:
@@ -88,14 +88,3 @@ class Embedder:
         """Frees the memory, once no thread is inside any more. From then on every method raises
         InvalidArgument. May be called again."""
         self._native.close()
-
-    def __enter__(self) -> Embedder:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

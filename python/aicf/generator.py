@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 
 from aicf import _native
+from aicf.closable import Closable
 from aicf.errors import InvalidArgument
 from aicf.language import Source, program_of, token_ids, whole_number
 from aicf.stream import TextStream
@@ -45,7 +45,7 @@ class LanguageInfo:
     """Its family; empty: none is known."""
 
 
-class Generator:
+class Generator(Closable):
     """Generates text with a compiled language model.
 
     >>> generator = aicf.Generator("smollm2.aicf")
@@ -228,17 +228,6 @@ class Generator:
         InvalidArgument, and so does reading a stream that has not ended, in threads that wait for it as well.
         May be called again."""
         self._native.close()
-
-    def __enter__(self) -> Generator:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _prompt_ids(self, prompt: Prompt, chat: bool) -> list[int]:
         if chat:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import TracebackType
 
 from aicf import _native
+from aicf.closable import Closable
 from aicf.exclusive import Exclusive, exclusive
 
 __all__ = ["Generation", "TextPart", "TextStream"]
@@ -43,7 +43,7 @@ class Generation:
     """From its begin to its end."""
 
 
-class TextStream(Exclusive):
+class TextStream(Exclusive, Closable):
     """The text of one request, made by :meth:`aicf.Generator.generate`.
 
     Iterating gives the pieces of the text as they come. A wait can be interrupted (KeyboardInterrupt); nothing
@@ -140,17 +140,6 @@ class TextStream(Exclusive):
         """Ends the request and drops what was not read; a thread that waits for it gets InvalidArgument. May be
         called again; what was read stays, and so does the result of a request whose end was read."""
         self._native.release()
-
-    def __enter__(self) -> TextStream:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _keep(self, text: str, tokens: list[int], finish: str | None) -> TextPart:
         if text:

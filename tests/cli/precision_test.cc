@@ -121,7 +121,7 @@ TEST_F(Precision, AMathModeThatTheTargetHasNotIsOneWarning) {
          "int8: cuda:sm_80 forms no products in int8; they are formed as in fp32");
   expect({model_, "--target=cpu:avx2", "--math=int8"}, "");
   expect({model_, "--target=cuda:sm_80", "--math=tf32"}, "");
-  // The mode of an artifact that is compiled for another target was not asked for now.
+  // Where an artifact is compiled for another target, nobody asks for the mode that it records.
   std::filesystem::copy_file(dir_ / "math.aicf", dir_ / "gpu.aicf");
   expect({"--from", dir_ / "gpu.aicf", "--target=cpu:avx2"}, "");
 }

@@ -1,6 +1,35 @@
 #include "compiler/passes/graph/float8_operands.h"
 
+#include <utility>
+
 namespace aicf {
+
+void ReplaceCodeProducts(ir::Graph& graph, PassContext& context, const CodeProductTexts& texts,
+                         const CodeProductRules& rules) {
+  const std::vector<ir::Node> nodes = std::exchange(graph.nodes, {});
+  for (const ir::Node& node : nodes) {
+    const bool product =
+        node.op == "MatMul" || node.op == "Gemm" || (texts.convolutions && node.op == "Conv");
+    const ir::Node* a = product ? rules.operand(nodes, node.inputs[0]) : nullptr;
+    const ir::Node* b = product ? rules.operand(nodes, node.inputs[1]) : nullptr;
+    if (a == nullptr && b == nullptr) {
+      graph.nodes.push_back(node);
+      continue;
+    }
+    const std::string why = a == nullptr   ? StrCat("operand: the left operand ", texts.operand)
+                            : b == nullptr ? StrCat("operand: the right operand ", texts.operand)
+                                           : rules.refusal(node, *a, *b);
+    if (why.empty()) {
+      RecordRewrite(context, texts.pass, DecisionKind::kFusion, About(node),
+                    std::string(texts.choice), std::string(texts.because));
+      rules.replace(node, *a, *b);
+    } else {
+      RecordRewrite(context, texts.pass, DecisionKind::kFusion, About(node), "product of floats",
+                    std::string(texts.needs), {{std::string(texts.choice), why, -1}});
+      graph.nodes.push_back(node);
+    }
+  }
+}
 
 bool IsZeroPoint(const ir::Graph& graph, ir::ValueId zero) {
   if (zero == ir::kNoValue) return true;

@@ -2,7 +2,6 @@
 // one for each column, or channel of the result: the codes are multiplied as they are stored, and
 // both scales are one factor of the result. This is the form in which quantisers export float8
 // models.
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -17,7 +16,15 @@
 namespace aicf {
 namespace {
 
-constexpr std::string_view kFloat8Products = "float8-products";
+constexpr CodeProductTexts kTexts = {
+    "float8-products",
+    "product of codes",
+    "codes are multiplied as they are stored: their products are exact, and their scales are one "
+    "factor of the result",
+    "a product of float8 codes needs codes of one type on both sides, one constant scale on the "
+    "left, one or one for each column on the right, and a target where it is faster",
+    "is not dequantised from float8",
+    /*convolutions=*/true};
 
 class Float8Products {
  public:
@@ -25,35 +32,16 @@ class Float8Products {
       : graph_(graph), context_(context), producer_(ir::ProducerOf(graph)), make_(graph) {}
 
   void Run() {
-    const std::vector<ir::Node> nodes = std::exchange(graph_.nodes, {});
-    for (const ir::Node& node : nodes) {
-      const bool product = node.op == "MatMul" || node.op == "Gemm" || node.op == "Conv";
-      const ir::Node* a = product ? Dequantised(nodes, node.inputs[0]) : nullptr;
-      const ir::Node* b = product ? Dequantised(nodes, node.inputs[1]) : nullptr;
-      if (a == nullptr && b == nullptr) {
-        graph_.nodes.push_back(node);
-        continue;
-      }
-      const std::string why =
-          a == nullptr   ? "operand: the left operand is not dequantised from float8"
-          : b == nullptr ? "operand: the right operand is not dequantised from float8"
-                         : Refusal(node, *a, *b);
-      if (why.empty()) {
-        RecordRewrite(context_, kFloat8Products, DecisionKind::kFusion, About(node),
-                      "product of codes",
-                      "codes are multiplied as they are stored: their products are exact, and "
-                      "their scales are one factor of the result");
-        Replace(node, *a, *b);
-      } else {
-        RecordRewrite(context_, kFloat8Products, DecisionKind::kFusion, About(node),
-                      "product of floats",
-                      "a product of float8 codes needs codes of one type on both sides, one "
-                      "constant scale on the left, one or one for each column on the right, and a "
-                      "target where it is faster",
-                      {{"product of codes", why, -1}});
-        graph_.nodes.push_back(node);
-      }
-    }
+    ReplaceCodeProducts(graph_, context_, kTexts,
+                        {[this](const std::vector<ir::Node>& nodes, ir::ValueId v) {
+                           return Dequantised(nodes, v);
+                         },
+                         [this](const ir::Node& node, const ir::Node& a, const ir::Node& b) {
+                           return Refusal(node, a, b);
+                         },
+                         [this](const ir::Node& node, const ir::Node& a, const ir::Node& b) {
+                           Replace(node, a, b);
+                         }});
   }
 
  private:

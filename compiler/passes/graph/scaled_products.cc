@@ -1,7 +1,5 @@
 // MatMul and Gemm of float8 codes whose blocks along the sum have scales: aicf.ScaledMatMul, which
 // multiplies the codes as they are stored and the sums of each block by both scales.
-#include <algorithm>
-#include <utility>
 
 #include "base/checked.h"
 #include "compiler/ir/scaled_node.h"
@@ -13,7 +11,14 @@
 namespace aicf {
 namespace {
 
-constexpr std::string_view kScaledProducts = "scaled-products";
+constexpr CodeProductTexts kTexts = {"scaled-products", "product with scales",
+                                     "codes are multiplied as they are stored: their products are "
+                                     "exact, and the sums of a block are "
+                                     "multiplied by both scales",
+                                     "a product with scales needs float8 codes and f32 scales of "
+                                     "blocks along the sum on both sides, "
+                                     "and a target where it is faster",
+                                     "has no scales of blocks"};
 
 class ScaledProducts {
  public:
@@ -21,33 +26,15 @@ class ScaledProducts {
       : graph_(graph), context_(context), producer_(ir::ProducerOf(graph)), make_(graph) {}
 
   void Run() {
-    const std::vector<ir::Node> nodes = std::exchange(graph_.nodes, {});
-    for (const ir::Node& node : nodes) {
-      const bool product = node.op == "MatMul" || node.op == "Gemm";
-      const ir::Node* a = product ? Blocked(nodes, node.inputs[0]) : nullptr;
-      const ir::Node* b = product ? Blocked(nodes, node.inputs[1]) : nullptr;
-      if (a == nullptr && b == nullptr) {
-        graph_.nodes.push_back(node);
-        continue;
-      }
-      const std::string why = a == nullptr   ? "operand: the left operand has no scales of blocks"
-                              : b == nullptr ? "operand: the right operand has no scales of blocks"
-                                             : Refusal(node, *a, *b);
-      if (why.empty()) {
-        RecordRewrite(context_, kScaledProducts, DecisionKind::kFusion, About(node),
-                      "product with scales",
-                      "codes are multiplied as they are stored: their products are exact, and the "
-                      "sums of a block are multiplied by both scales");
-        Replace(node, *a, *b);
-      } else {
-        RecordRewrite(context_, kScaledProducts, DecisionKind::kFusion, About(node),
-                      "product of floats",
-                      "a product with scales needs float8 codes and f32 scales of blocks along the "
-                      "sum on both sides, and a target where it is faster",
-                      {{"product with scales", why, -1}});
-        graph_.nodes.push_back(node);
-      }
-    }
+    ReplaceCodeProducts(
+        graph_, context_, kTexts,
+        {[this](const std::vector<ir::Node>& nodes, ir::ValueId v) { return Blocked(nodes, v); },
+         [this](const ir::Node& node, const ir::Node& a, const ir::Node& b) {
+           return Refusal(node, a, b);
+         },
+         [this](const ir::Node& node, const ir::Node& a, const ir::Node& b) {
+           Replace(node, a, b);
+         }});
   }
 
  private:
