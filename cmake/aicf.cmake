@@ -58,6 +58,15 @@ function(aicf_sanitized target)
   endif()
 endfunction()
 
+# aicf_sanitizer_options(program): it brings the options that AddressSanitizer needs (asan_options.cc).
+function(aicf_sanitizer_options program)
+  if(AICF_SANITIZE MATCHES "address")
+    set(options ${CMAKE_SOURCE_DIR}/cmake/asan_options.cc)
+    target_sources(${program} PRIVATE ${options})
+    set_source_files_properties(${options} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+endfunction()
+
 # A precompiled header can be cached only when the compiler keeps its preprocessed text, and when the cache
 # is told that macros of time and of precompiled headers do not matter here. Paths count from the source
 # folder, so that build folders share what they have in common.
@@ -134,6 +143,7 @@ function(aicf_unit_tests name)
   if(AICF_SANITIZE MATCHES "thread")
     aicf_sanitized(${name})
   endif()
+  aicf_sanitizer_options(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE AICF_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   set(elsewhere "Gpu*:*/Gpu*")
@@ -157,6 +167,7 @@ function(aicf_program name)
   aicf_precompile(${name})
   aicf_together(${name})
   aicf_sanitized(${name})
+  aicf_sanitizer_options(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
   target_link_options(${name} PRIVATE ${AICF_STATIC_RUNTIME})
 endfunction()
