@@ -84,8 +84,22 @@ Status CompleteContext(const Model& model, LanguageOptions& o) {
   return OkStatus();
 }
 
+/// Rows of the prefill entry points. On a CPU the time of a run grows with its rows, filled or not,
+/// so there are entry points for short prompts, too. A GPU reads the weights longer than it
+/// computes with them until there are some hundred rows.
+std::vector<int64_t> UsualPrefill(bool on_cpu) {
+  if (on_cpu) return {8, 16, 32, 64, 128, 512, 2048};
+  return {128, 512, 2048};
+}
+
+/// A prompt goes through several runs, the text of an encoder through one, so these are closer.
+std::vector<int64_t> UsualTexts(bool on_cpu) {
+  if (on_cpu) return {8, 16, 32, 64, 128, 256, 512};
+  return {32, 128, 512};
+}
+
 /// An encoder sees a text in one run, so the longest text needs an entry point of its length.
-Result<LanguageOptions> CompletedEncoder(LanguageOptions o, const Model& model) {
+Result<LanguageOptions> CompletedEncoder(LanguageOptions o, const Model& model, bool on_cpu) {
   const bool cached = o.page != 0 || o.cache != 0 || !o.decode.empty() || o.logits;
   if (cached || o.cache_dtype != DType::kF32) {
     return Status(Code::kInvalidArgument,
@@ -94,7 +108,7 @@ Result<LanguageOptions> CompletedEncoder(LanguageOptions o, const Model& model) 
   }
   AICF_RETURN_IF_ERROR(CompleteContext(model, o));
   if (o.prefill.empty()) {
-    o.prefill = UpTo({32, 128, 512}, o.context);
+    o.prefill = UpTo(UsualTexts(on_cpu), o.context);
     if (o.prefill.back() < o.context) o.prefill.push_back(o.context);
   }
   AICF_RETURN_IF_ERROR(CheckAscending(o.prefill, "--prefill", o.context));
@@ -111,7 +125,7 @@ Result<LanguageOptions> Completed(LanguageOptions o, const Model& model, bool on
     o.decode =
         on_cpu ? std::vector<int64_t>{1, 2, 4, 8} : std::vector<int64_t>{1, 2, 4, 8, 16, 32, 64};
   }
-  if (o.prefill.empty()) o.prefill = UpTo({128, 512, 2048}, o.context);
+  if (o.prefill.empty()) o.prefill = UpTo(UsualPrefill(on_cpu), o.context);
   AICF_RETURN_IF_ERROR(CheckAscending(o.prefill, "--prefill", o.context));
   if (o.prefill.front() == 1) {
     return Error(Code::kInvalidArgument, o.context == 1 ? "--context" : "--prefill",
@@ -237,7 +251,7 @@ Result<ImportedModel> ImportLanguage(const std::string& path, const CompileOptio
   CompileOptions& o = out.options;
   AICF_ASSIGN_OR_RETURN(const abi::DeviceSpec device, abi::FindDevice(o.target));
   const bool on_cpu = device.backend == abi::Backend::kCpu;
-  AICF_ASSIGN_OR_RETURN(o.language, model.encoder ? CompletedEncoder(o.language, model)
+  AICF_ASSIGN_OR_RETURN(o.language, model.encoder ? CompletedEncoder(o.language, model, on_cpu)
                                                   : Completed(o.language, model, on_cpu));
   AICF_ASSIGN_OR_RETURN(out.graph, model.encoder ? language::BuildEncoder(model)
                                                  : language::BuildDecoder(model, o.language));

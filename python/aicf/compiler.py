@@ -103,8 +103,8 @@ def compile(
     cache: positions that the cache of keys and values holds, of all requests together; twice the context.
     cache_precision: what keys and values are stored in; "fp32".
     page: positions in a page of the cache; 32 on a CPU, 64 on a GPU.
-    prefill: rows of the entry points that read a prompt; [128, 512, 2048], and [32, 128, 512] of a
-        model for embeddings.
+    prefill: rows of the entry points that read a prompt; [128, 512, 2048], on a CPU also 8, 16, 32 and 64. Of a model for
+        embeddings [32, 128, 512], on a CPU all powers of two from 8 to 512.
     decode: requests of the entry points that make a token for each; [1, 2, 4, 8] on a CPU, up to 64 on a GPU.
     logits: whether the logits are an output, too.
     math: how matrix products are formed; "fp32" unless given, but "int8" for a language model whose weights are

@@ -19,7 +19,8 @@ def shapes_of(program):
 
 def test_a_folder_is_compiled_with_the_usual_entry_points(llama):
     program = aicf.compile(llama)
-    assert [e.name for e in program.entries] == ["prefill_64", "decode_1", "decode_2", "decode_4", "decode_8"]
+    assert [e.name for e in program.entries] == ["prefill_8", "prefill_16", "prefill_32", "prefill_64", "decode_1",
+                                                 "decode_2", "decode_4", "decode_8"]
     assert all(o.name == "token" for e in program.entries for o in e.outputs)
 
 

@@ -16,14 +16,38 @@ const Bucket& Smallest(const std::vector<Bucket>& buckets, int64_t requests) {
   return *std::ranges::find_if(buckets, fits);
 }
 
-/// The prefill bucket in whose chunks `missing` positions cost least; of several the one of the
-/// fewest chunks.
-const Bucket& Cheapest(const std::vector<Bucket>& buckets, int64_t run_cost_rows, int64_t missing) {
-  const auto cost = [&](const Bucket& bucket) {
-    const int64_t chunks = (missing + bucket.rows - 1) / bucket.rows;
-    return std::make_tuple(chunks * (bucket.rows + run_cost_rows), chunks);
+/// Chunks that together cover some positions: what they cost, how many they are, and the first.
+struct Chunks {
+  int64_t cost = 0;
+  int64_t count = 0;
+  const Bucket* first = nullptr;
+
+  bool IsBetterThan(const Chunks& other) const {
+    return std::tie(cost, count) < std::tie(other.cost, other.count);
+  }
+};
+
+/// The cheapest chunks for `missing` positions; of equally cheap ones the fewest. Either the
+/// largest bucket is not used, or it is used as often as it is filled and smaller ones take the
+/// rest, or it takes the rest as well. `buckets` is not empty; there are few of them.
+Chunks Cheapest(std::span<const Bucket> buckets, int64_t run_cost_rows, int64_t missing) {
+  const Bucket& largest = buckets.back();
+  const std::span<const Bucket> smaller = buckets.first(buckets.size() - 1);
+  const auto of_largest = [&](int64_t count) {
+    return Chunks{count * (largest.rows + run_cost_rows), count, &largest};
   };
-  return *std::ranges::min_element(buckets, {}, cost);
+  const int64_t filled = missing / largest.rows, rest = missing % largest.rows;
+  Chunks best = of_largest(filled + (rest > 0 ? 1 : 0));
+  if (smaller.empty()) return best;
+  if (filled > 0 && rest > 0) {
+    Chunks mixed = of_largest(filled);
+    const Chunks last = Cheapest(smaller, run_cost_rows, rest);
+    mixed.cost += last.cost;
+    mixed.count += last.count;
+    if (mixed.IsBetterThan(best)) best = mixed;
+  }
+  const Chunks others = Cheapest(smaller, run_cost_rows, missing);
+  return others.IsBetterThan(best) ? others : best;
 }
 
 /// The request takes part in the run that is being planned.
@@ -83,7 +107,7 @@ void Planner::PlanPrefill(std::span<const RequestView> views, size_t request, Ru
   const int64_t end = options_.batch_invariant ? view.prompt : view.known;
   const int64_t missing = end - view.cached;
   plan->kind = RunKind::kPrefill;
-  plan->bucket = Cheapest(layout_.prefill, layout_.run_cost_rows, missing);
+  plan->bucket = *Cheapest(layout_.prefill, layout_.run_cost_rows, missing).first;
   plan->rows.push_back({request, view.cached, std::min(missing, plan->bucket.rows)});
 }
 

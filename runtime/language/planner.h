@@ -4,9 +4,9 @@
 /// The rules, in this order:
 ///  1. A request takes part once it has a slot and pages for all it has so far. Requests get them
 ///     in the order in which they were submitted, and none overtakes another, so none starves.
-///  2. A request that lacks more than one position in the cache is prefilled, in chunks of the
-///     bucket with which all chunks together are cheapest: each one costs its bucket's rows, filled
-///     or not, and Layout::run_cost_rows. All others decode one position, as many at once as the
+///  2. A request that lacks more than one position in the cache is prefilled, in those chunks that
+///     together are cheapest, the largest first: each one costs its bucket's rows, filled or not,
+///     and Layout::run_cost_rows. All others decode one position, as many at once as the
 ///     largest bucket has rows.
 ///  3. Prefills go first, because they make decodes larger, but no more than `prefills_in_a_row` of
 ///     them while a request waits for its next token.

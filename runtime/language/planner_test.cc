@@ -82,6 +82,55 @@ TEST(Planner, ChunksCostRowsAndRuns) {
   EXPECT_EQ(bucket_for(160, 64), 256);
 }
 
+// What the cheapest chunks for 0 to `most` positions cost, by trying each bucket as the last one.
+std::vector<int64_t> LeastCosts(const Layout& layout, size_t most) {
+  std::vector<int64_t> least(1, 0);
+  while (least.size() <= most) {
+    const auto positions = static_cast<int64_t>(least.size());
+    int64_t best = int64_t{1} << 40;
+    for (const Bucket& b : layout.prefill) {
+      const auto rest = static_cast<size_t>(std::max<int64_t>(0, positions - b.rows));
+      best = std::min(best, least[rest] + b.rows + layout.run_cost_rows);
+    }
+    least.push_back(best);
+  }
+  return least;
+}
+
+int64_t PlannedCost(const Layout& layout, int64_t prompt) {
+  RequestView view = Waiting(prompt);
+  int64_t cost = 0;
+  while (view.cached < prompt) {
+    RunPlan plan;
+    Planner(layout, {.batch_invariant = true}).Plan({&view, 1}, prompt, 8, 0, &plan);
+    if (plan.kind != RunKind::kPrefill) return -1;
+    view.cached += plan.rows[0].count;
+    cost += plan.bucket.rows + layout.run_cost_rows;
+  }
+  return cost;
+}
+
+TEST(Planner, ChunksOfSeveralBucketsAreTheCheapest) {
+  const std::vector<std::vector<Bucket>> buckets = {
+      {{0, 1, 8}, {1, 1, 16}, {2, 1, 32}, {3, 1, 64}, {4, 1, 128}, {5, 1, 512}},
+      {{0, 1, 8}, {1, 1, 32}, {2, 1, 128}},
+      {{0, 1, 16}, {1, 1, 128}}};
+  Layout layout = SmallLayout();
+  layout.page = 1;
+  layout.context = layout.pages = 2000;
+  for (const std::vector<Bucket>& some : buckets) {
+    for (const int64_t run_cost_rows : {0, 16, 256}) {
+      layout.prefill = some;
+      layout.run_cost_rows = run_cost_rows;
+      const std::vector<int64_t> least = LeastCosts(layout, 700);
+      for (int64_t prompt = 1; prompt <= 700; ++prompt) {
+        ASSERT_EQ(PlannedCost(layout, prompt), least[static_cast<size_t>(prompt)])
+            << prompt << " positions, a run costs " << run_cost_rows;
+      }
+    }
+  }
+}
+
 TEST(Planner, OnePositionIsDecodedWithTheOthers) {
   const RunPlan plan = PlanFor({Waiting(1), Decoding(9)});
   EXPECT_EQ(plan.kind, RunKind::kDecode);

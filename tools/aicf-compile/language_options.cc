@@ -44,7 +44,8 @@ void AddLanguageFlags(CommandLine& line, LanguageFlags& flags) {
                 "N  positions in a page of the cache; default 32 on a CPU, 64 on a GPU")
       ->group(group);
   line.AddValue("--prefill", flags.prefill,
-                "LIST  rows of the entry points that read a prompt; default 128,512,2048")
+                "LIST  rows of the entry points that read a prompt; default 128,512,2048,\n"
+                "on a CPU also 8, 16, 32 and 64")
       ->group(group);
   line.AddValue("--decode", flags.decode,
                 "LIST  requests of the entry points that make a token for each; default\n"
