@@ -10,11 +10,29 @@ import struct
 
 import numpy as np
 
-BLOCK = 256  # elements of a block of Q4_K and Q6_K
 ALIGNMENT = 32
-F32, Q4_K, Q6_K = 0, 12, 14  # ggml's numbers of the types
-BLOCK_BYTES = {Q4_K: 144, Q6_K: 210}
 NOISE_ELEMENTS = 1 << 24
+
+
+@dataclasses.dataclass(frozen=True)
+class Format:
+    """A type of GGUF's matrices: ggml's number of it, and elements and bytes of a block. `scales`: where a block has
+    numbers in f16, and which, so that with any codes its elements are of about 0.02. No block: elements."""
+    number: int
+    elements: int = 1
+    bytes: int = 4
+    scales: tuple = ()
+
+
+FORMATS = {
+    "F32": Format(0), "F16": Format(1, bytes=2), "BF16": Format(30, bytes=2),
+    "Q4_0": Format(2, 32, 18, ((0, 4e-3),)), "Q4_1": Format(3, 32, 20, ((0, 4e-3), (2, -3e-2))),
+    "Q5_0": Format(6, 32, 22, ((0, 2e-3),)), "Q5_1": Format(7, 32, 24, ((0, 2e-3), (2, -3e-2))),
+    "Q8_0": Format(8, 32, 34, ((0, 3e-4),)),
+    "Q2_K": Format(10, 256, 84, ((80, 1e-3), (82, 1.5e-3))), "Q3_K": Format(11, 256, 110, ((108, 4e-4),)),
+    "Q4_K": Format(12, 256, 144, ((0, 1e-4), (2, 5e-4))), "Q5_K": Format(13, 256, 176, ((0, 5e-5), (2, 5e-4))),
+    "Q6_K": Format(14, 256, 210, ((208, 2e-5),)),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,14 +134,17 @@ def write_folder(shape, folder):
     return folder
 
 
-def random_blocks(type, count, rng):
-    """Blocks with any codes, whose scales make values of about 0.02."""
-    blocks = rng.integers(0, 256, (count, BLOCK_BYTES[type]), np.uint8)
-    if type == Q4_K:  # scale, scale of the offsets, 12 bytes of both in 6 bits, codes
-        blocks[:, 0:4] = np.array([1e-4, 5e-4], np.float16).view(np.uint8)
-    else:  # low bits, high bits, 16 scales in 8 bits, scale
-        blocks[:, 208:210] = np.array([2e-5], np.float16).view(np.uint8)
-    return blocks
+def random_matrix(format, count, rng):
+    """`count` elements of a format with values of about 0.02."""
+    if not format.scales:
+        values = (0.02 * rng.standard_normal(count)).astype(np.float32)
+        if format.number == FORMATS["BF16"].number:
+            return bf16(values)
+        return values.astype(np.float16) if format.bytes == 2 else values
+    blocks = rng.integers(0, 256, (count // format.elements, format.bytes), np.uint8)
+    for at, scale in format.scales:
+        blocks[:, at:at + 2] = np.array([scale], np.float16).view(np.uint8)
+    return blocks.reshape(-1)
 
 
 def text_of(value):
@@ -138,35 +159,36 @@ def pair(key, value):
     return text_of(key) + struct.pack("<II", 4, value)
 
 
-def write_gguf(shape, path, matrix=Q4_K, table=Q6_K):
-    """A GGUF file with matrices and tables in blocks and norms in f32."""
-    entries = [(name, size, table) for _, name, size in shape.tables()]
-    entries += [(name, size, matrix) for _, name, size in shape.matrices()]
-    entries += [(name, (shape.hidden,), F32) for _, name in shape.norms()]
-    pairs = {"general.architecture": "llama", "llama.block_count": shape.layers,
+def write_gguf(shape, path, matrix="Q4_K", table="Q6_K"):
+    """A GGUF file with matrices and tables in these formats and norms in f32, without a tokenizer."""
+    entries = [(name, size, FORMATS[table]) for _, name, size in shape.tables()]
+    entries += [(name, size, FORMATS[matrix]) for _, name, size in shape.matrices()]
+    entries += [(name, (shape.hidden,), FORMATS["F32"]) for _, name in shape.norms()]
+    pairs = {"general.architecture": "llama", "llama.block_count": shape.layers, "llama.vocab_size": shape.vocabulary,
              "llama.embedding_length": shape.hidden, "llama.feed_forward_length": shape.feed_forward,
              "llama.attention.head_count": shape.heads, "llama.attention.head_count_kv": shape.key_heads,
              "llama.attention.key_length": shape.head_size, "llama.attention.value_length": shape.head_size,
              "llama.rope.dimension_count": shape.head_size, "llama.rope.freq_base": 500000.0,
-             "llama.context_length": 8192, "llama.attention.layer_norm_rms_epsilon": 1e-5}
+             "llama.context_length": 8192, "llama.attention.layer_norm_rms_epsilon": 1e-5,
+             "tokenizer.ggml.model": "no_vocab"}
     infos, at, sizes = b"", 0, []
-    for name, size, type in entries:
-        elements = int(np.prod(size))
-        count = elements * 4 if type == F32 else elements // BLOCK * BLOCK_BYTES[type]
+    for name, size, format in entries:
+        count = int(np.prod(size)) // format.elements * format.bytes
         infos += text_of(name) + struct.pack("<I", len(size)) + struct.pack(f"<{len(size)}Q", *reversed(size))
-        infos += struct.pack("<IQ", type, at)
+        infos += struct.pack("<IQ", format.number, at)
         sizes.append(count)
         at += count + -count % ALIGNMENT
     head = b"GGUF" + struct.pack("<IQQ", 3, len(entries), len(pairs))
     head += b"".join(pair(key, value) for key, value in pairs.items()) + infos
     rng = np.random.default_rng(2)
-    noise = {type: Noise(random_blocks(type, 1 << 16, rng).reshape(-1)) for type in {matrix, table}}
+    noise = {format: Noise(random_matrix(format, NOISE_ELEMENTS, rng))
+             for format in {FORMATS[matrix], FORMATS[table]}}
     with open(path, "wb") as file:
         file.write(head + bytes(-len(head) % ALIGNMENT))
-        for (_, size, type), count in zip(entries, sizes):
-            if type == F32:
+        for (_, size, format), count in zip(entries, sizes):
+            if len(size) == 1:
                 file.write(np.ones(size, np.float32).tobytes())
             else:
-                noise[type].write(file, count, BLOCK_BYTES[type])
+                noise[format].write(file, count, format.bytes)
             file.write(bytes(-count % ALIGNMENT))
     return path
