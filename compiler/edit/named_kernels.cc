@@ -33,10 +33,6 @@ std::vector<KernelWish> WishesOf(const Policy& clause) {
   return all;
 }
 
-bool Holds(const KernelInfo& kernel, std::string_view name) {
-  return kernel.key.find(name) != std::string_view::npos;
-}
-
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // "64x64" is in the name of every variant that a name can choose (Candidate::row).
@@ -50,7 +46,7 @@ bool NamesTile(std::string_view name) {
 bool IsKnown(const KernelWish& wanted, const abi::DeviceSpec& device) {
   const bool tile = device.backend == abi::Backend::kCuda && NamesTile(wanted.name);
   return std::ranges::any_of(abi::KernelsOf(wanted.family), [&](const KernelInfo& kernel) {
-    return abi::RunsOn(kernel, device) && (tile || Holds(kernel, wanted.name));
+    return abi::RunsOn(kernel, device) && (tile || KernelHasName(kernel, wanted.name));
   });
 }
 
@@ -92,8 +88,8 @@ std::string Suggestion(const std::vector<KernelWish>& wanted, const abi::DeviceS
 
 const KernelInfo* FirstNamed(abi::Family family, std::string_view name) {
   const std::span<const KernelInfo> all = abi::KernelsOf(family);
-  const auto found =
-      std::ranges::find_if(all, [&](const KernelInfo& kernel) { return Holds(kernel, name); });
+  const auto found = std::ranges::find_if(
+      all, [&](const KernelInfo& kernel) { return KernelHasName(kernel, name); });
   return found == all.end() ? nullptr : &*found;
 }
 

@@ -45,9 +45,9 @@ const WrongName kWrong[] = {
     {"conv=implicit_gemm", "cpu:avx2", Code::kInvalidArgument,
      "policy clause 'conv=implicit_gemm': cuda.conv.implicit_gemm is a kernel for GPUs, and the "
      "target is cpu:avx2; "},
-    {"attention=flash", "cpu:baseline", Code::kInvalidArgument,
-     "policy clause 'attention=flash': cuda.attention.hopper is a kernel for GPUs, and the target "
-     "is cpu:baseline; "},
+    {"attention=general", "cpu:baseline", Code::kInvalidArgument,
+     "policy clause 'attention=general': cuda.attention.general is a kernel for GPUs, and the "
+     "target is cpu:baseline; "},
     {"gemm=igemm_avx2", "cuda:sm_80", Code::kInvalidArgument,
      "policy clause 'gemm=igemm_avx2': cpu.conv.igemm_avx2 is a kernel of the family conv; "},
     {"node:a*=nothing", "cpu:avx2", Code::kInvalidArgument,

@@ -27,14 +27,6 @@ constexpr KernelName kKernelNames[] = {
 #undef AICF_KERNEL_NAME
 };
 
-// The kernel's key where the name is one of kernel_names.def, else what the clause says.
-std::string_view KeyOf(abi::Family family, std::string_view name) {
-  for (const KernelName& n : kKernelNames) {
-    if (n.family == family && n.name == name && !n.key.empty()) return n.key;
-  }
-  return name;
-}
-
 bool NamesKernel(const PolicyClause& c) { return !c.math && !c.programmatic; }
 
 Status BadClause(std::string_view clause) {
@@ -168,6 +160,14 @@ Status Policy::NameSteps(const std::vector<std::vector<std::string>>& sources_of
   return OkStatus();
 }
 
+std::vector<abi::MathMode> Policy::MathModes() const {
+  std::vector<abi::MathMode> modes;
+  for (const PolicyClause& c : clauses_) {
+    if (c.math && !std::ranges::count(modes, *c.math)) modes.push_back(*c.math);
+  }
+  return modes;
+}
+
 std::vector<std::string> Policy::NodePatterns() const {
   std::vector<std::string> patterns;
   for (const PolicyClause& c : clauses_) {
@@ -179,7 +179,7 @@ std::vector<std::string> Policy::NodePatterns() const {
 std::string_view Policy::KernelFor(abi::Family family,
                                    const std::vector<std::string>& sources) const {
   const PolicyClause* c = Find(clauses_, family, sources, NamesKernel);
-  return c == nullptr ? std::string_view() : KeyOf(family, c->kernel);
+  return c == nullptr ? std::string_view() : std::string_view(c->kernel);
 }
 
 std::optional<abi::MathMode> Policy::MathFor(abi::Family family,
@@ -206,6 +206,13 @@ std::vector<std::string> Policy::Clauses() const {
   std::vector<std::string> out;
   for (const PolicyClause& c : clauses_) out.push_back(StrCat(SubjectText(c), "=", value(c)));
   return out;
+}
+
+bool KernelHasName(const abi::KernelInfo& kernel, std::string_view name) {
+  if (kernel.key.find(name) != std::string_view::npos) return true;
+  return std::ranges::any_of(kKernelNames, [&](const KernelName& n) {
+    return n.family == kernel.family && n.name == name && n.key == kernel.key;
+  });
 }
 
 std::string_view MissingKernel(abi::Family family, std::string_view name) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "kernels/abi/kernel.h"
 #include "kernels/abi/problem.h"
 
 namespace aicf {
@@ -48,8 +49,8 @@ class Policy {
   /// the plan does not have.
   Status NameSteps(const std::vector<std::vector<std::string>>& sources_of_steps);
 
-  /// The kernel preferred for a step of these source nodes, or a part of its name; empty: none. A
-  /// name of kernel_names.def ("flash") is given as the kernel's key.
+  /// What kernels are preferred for a step of these source nodes, as the clause says it
+  /// (KernelHasName); empty: none.
   std::string_view KernelFor(abi::Family family, const std::vector<std::string>& sources) const;
   /// The math mode preferred for a product of these source nodes, before or after fusion.
   std::optional<abi::MathMode> MathFor(abi::Family family,
@@ -59,6 +60,8 @@ class Policy {
   std::optional<bool> ProgrammaticFor(abi::Family family,
                                       const std::vector<std::string>& sources) const;
 
+  /// The math modes that clauses name, each once.
+  std::vector<abi::MathMode> MathModes() const;
   /// The patterns of all clauses about nodes.
   std::vector<std::string> NodePatterns() const;
   /// Every clause as text that ParseClause takes.
@@ -67,6 +70,10 @@ class Policy {
  private:
   std::vector<PolicyClause> clauses_;
 };
+
+/// Whether a policy that says `name` means the kernel: the name is a part of its key, or is what
+/// kernel_names.def calls it ("flash").
+bool KernelHasName(const abi::KernelInfo& kernel, std::string_view name);
 
 /// Why the policy's name for a kernel of the family names none, as kernel_names.def says; empty
 /// where it says nothing.

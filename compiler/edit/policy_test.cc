@@ -34,14 +34,26 @@ TEST(Policy, OfEqualClausesTheLastCounts) {
 
 TEST(Policy, NamesOfKernelsBelongToTheirFamily) {
   const Policy p = Parsed("attention=flash,node:slow=general,node:lib*=cudnn");
-  EXPECT_EQ(p.KernelFor(Family::kAttention, {"a"}), "cuda.attention.hopper");
-  EXPECT_EQ(p.KernelFor(Family::kAttention, {"slow"}), "cuda.attention.general");
+  EXPECT_EQ(p.KernelFor(Family::kAttention, {"a"}), "flash");
+  EXPECT_EQ(p.KernelFor(Family::kAttention, {"slow"}), "general");
   EXPECT_EQ(p.KernelFor(Family::kConv, {"slow"}), "general");
   EXPECT_EQ(p.KernelFor(Family::kAttention, {"lib1"}), "cudnn");
   EXPECT_NE(MissingKernel(Family::kAttention, "cudnn"), "");
   EXPECT_EQ(MissingKernel(Family::kAttention, "flash"), "");
   EXPECT_EQ(MissingKernel(Family::kConv, "cudnn"), "");
   EXPECT_EQ(p.Clauses().front(), "attention=flash") << "what the user wrote is recorded";
+}
+
+TEST(Policy, AKernelHasPartsOfItsKeyAndUsualNames) {
+  const auto has = [](std::string_view key, std::string_view name) {
+    return KernelHasName(*abi::FindKernel(key), name);
+  };
+  EXPECT_TRUE(has("cuda.attention.hopper", "flash"));
+  EXPECT_TRUE(has("cuda.attention.hopper", "hopper"));
+  EXPECT_TRUE(has("cuda.attention.general", "general"));
+  EXPECT_TRUE(has("cpu.attention.flash_avx2", "flash"));
+  EXPECT_FALSE(has("cuda.attention.general", "flash"));
+  EXPECT_FALSE(has("cpu.attention.ref", "flash"));
 }
 
 // A product's mode is decided before fusion, when it is one node of the step.

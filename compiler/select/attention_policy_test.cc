@@ -79,6 +79,8 @@ TEST(AttentionPolicy, NamesChooseTheKernelThatTheyStandFor) {
   }
   const AttentionPlan elsewhere = PlanAttention("attention=general", true, "cuda:sm_80");
   EXPECT_EQ(elsewhere.kernel, "cuda.attention.general") << elsewhere.status.ToString();
+  const AttentionPlan cpu = PlanAttention("attention=flash", true, "cpu:baseline", DType::kF32);
+  EXPECT_EQ(cpu.kernel, "cpu.attention.flash_baseline") << cpu.status.ToString();
 }
 
 struct UnmetCase {
@@ -95,8 +97,8 @@ const UnmetCase kUnmet[] = {
     {"attention=flash", "cuda:sm_90a", DType::kF32,
      "policy asks for cuda.attention.hopper, which multiplies bf16 in math mode bf16 and f16 in "
      "fp16 only"},
-    {"attention=flash", "cpu:baseline", DType::kF32,
-     "policy asks for 'cuda.attention.hopper', which names no kernel for this target"},
+    {"attention=general", "cpu:baseline", DType::kF32,
+     "policy asks for 'general', which names no kernel for this target"},
     {"attention=cudnn", "cuda:sm_90a", DType::kF16,
      "policy asks for cudnn, which cannot be called: there is no builder of cuDNN's operation "
      "graphs and no record of its execution plans; flash and general are there"},

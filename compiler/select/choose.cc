@@ -35,13 +35,9 @@ struct Pick {
   const Option* option = nullptr;
 };
 
-bool IsNamed(const abi::KernelInfo& kernel, std::string_view preferred) {
-  return kernel.key.find(preferred) != std::string_view::npos;
-}
-
 // A policy names a kernel, or some of its candidates by their row.
 bool IsNamed(const Rated& rated, const Option& option, std::string_view preferred) {
-  return IsNamed(*rated.kernel, preferred) ||
+  return KernelHasName(*rated.kernel, preferred) ||
          option.candidate.row.find(preferred) != std::string::npos;
 }
 
@@ -49,7 +45,7 @@ bool IsNamed(const Rated& rated, const Option& option, std::string_view preferre
 std::string FindAlgorithm(const PlanOptions& options, const abi::KernelInfo& kernel,
                           const ir::LoweredStep& step, const abi::DeviceSpec& device,
                           std::string_view preferred, LibraryAlgorithm* algorithm) {
-  if (preferred.empty() || !IsNamed(kernel, preferred)) {
+  if (preferred.empty() || !KernelHasName(kernel, preferred)) {
     return "is used only where the policy names it: it ties the artifact to one library version";
   }
   Result<LibraryAlgorithm> found = AskForAlgorithm(options, kernel, step.problem, device);
@@ -105,7 +101,7 @@ std::vector<Rated> Rate(const ir::LoweredStep& step, const std::vector<Offer>& o
     }
     if (r.refusal.empty() && kernel.backend == abi::Backend::kLibrary) {
       r.refusal = FindAlgorithm(options, kernel, step, device, preferred, &r.algorithm);
-      const bool named = !preferred.empty() && IsNamed(kernel, preferred);
+      const bool named = !preferred.empty() && KernelHasName(kernel, preferred);
       r.rule = named ? "capability" : "policy";
     }
     rated.push_back(std::move(r));
@@ -154,7 +150,7 @@ std::string PolicyFailure(const std::vector<Rated>& rated, abi::Family family,
   const std::string_view missing = MissingKernel(family, preferred);
   if (!missing.empty()) return StrCat("policy asks for ", preferred, ", ", missing);
   for (const Rated& r : rated) {
-    if (IsNamed(*r.kernel, preferred)) {
+    if (KernelHasName(*r.kernel, preferred)) {
       return StrCat("policy asks for ", r.kernel->key, ", which ", r.refusal);
     }
   }

@@ -65,7 +65,7 @@ def compile(
     prefill: Iterable[int] | None = None,
     decode: Iterable[int] | None = None,
     logits: bool | None = None,
-    math: Literal["fp32", "tf32", "fp16", "bf16", "int8"] | None = None,
+    math: Literal["fp32", "tf32", "fp16", "bf16", "fp8", "int8"] | None = None,
     precision: Literal["fp32", "fp16", "bf16", "int8", "fp8"] | None = None,
     calibrate: Iterable[Sample] = (),
     calibrate_method: Literal["minmax", "percentile", "entropy"] | None = None,
@@ -103,12 +103,13 @@ def compile(
     cache: positions that the cache of keys and values holds, of all requests together; twice the context.
     cache_precision: what keys and values are stored in; "fp32".
     page: positions in a page of the cache; 32 on a CPU, 64 on a GPU.
-    prefill: rows of the entry points that read a prompt; [128, 512, 2048], on a CPU also 8, 16, 32 and 64. Of a model for
-        embeddings [32, 128, 512], on a CPU all powers of two from 8 to 512.
+    prefill: rows of the entry points that read a prompt; [128, 512, 2048], on a CPU also 8, 16, 32 and 64. Of a
+        model for embeddings [32, 128, 512], on a CPU all powers of two from 8 to 512.
     decode: requests of the entry points that make a token for each; [1, 2, 4, 8] on a CPU, up to 64 on a GPU.
     logits: whether the logits are an output, too.
     math: how matrix products are formed; "fp32" unless given, but "int8" for a language model whose weights are
-        quantised, on a CPU: activations are then rounded to 8 bits.
+        quantised, on a CPU: activations are then rounded to 8 bits. "fp8": products that a model gives float8 operands
+        multiply the codes on a Hopper GPU, whose sums are less exact.
     precision: what f32 activations and weights are stored in; sensitive values, inputs, outputs and states keep
         f32; "fp32" unless given. "int8" and "fp8": products with constant weights multiply codes of 8 bits, whose
         scales follow from `calibrate`.

@@ -23,8 +23,8 @@ Result<ShapeMap> ToShapes(const NamedShapes& given) {
 Status SetMath(const std::string& text, CompileOptions* options) {
   const std::optional<abi::MathMode> math = abi::ParseMathMode(text);
   if (!math) {
-    return Error(Code::kInvalidArgument, "math: expected fp32, tf32, fp16 or bf16, got '", text,
-                 "'");
+    return Error(Code::kInvalidArgument,
+                 "math: expected fp32, tf32, fp16, bf16, fp8 or int8, got '", text, "'");
   }
   options->math = *math;
   options->math_given = true;

@@ -145,7 +145,7 @@ def test_refusals_are_exceptions_with_the_sentence(linear_model, tmp_path):
         aicf.compile(tmp_path / "absent.onnx")
     with pytest.raises(aicf.InvalidArgument, match='"nowhere"'):
         aicf.compile(linear_model, shapes={"nowhere": (1,)})
-    with pytest.raises(aicf.InvalidArgument, match="expected fp32, tf32, fp16 or bf16, got 'int4'"):
+    with pytest.raises(aicf.InvalidArgument, match="expected fp32, tf32, fp16, bf16, fp8 or int8, got 'int4'"):
         aicf.compile(linear_model, math="int4")
     unsupported = make_model(
         [helper.make_node("RandomNormalLike", ["x"], ["y"])],

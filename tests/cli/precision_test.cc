@@ -119,6 +119,8 @@ TEST_F(Precision, AMathModeThatTheTargetHasNotIsOneWarning) {
          "tf32: cpu:avx2 forms no products in tf32; they are formed as in fp32");
   expect({model_, "--target=cuda:sm_80", "--math=int8"},
          "int8: cuda:sm_80 forms no products in int8; they are formed as in fp32");
+  expect({model_, "--target=cpu:avx2", "--policy=gemm=fp16,conv=fp16"},
+         "fp16: cpu:avx2 forms no products in fp16; they are formed as in fp32");
   expect({model_, "--target=cpu:avx2", "--math=int8"}, "");
   expect({model_, "--target=cuda:sm_80", "--math=tf32"}, "");
   // Where an artifact is compiled for another target, nobody asks for the mode that it records.

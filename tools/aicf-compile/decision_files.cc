@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/edit/named_kernels.h"
+#include "compiler/passes/lowered/choose_math.h"
 #include "tools/common/files.h"
 #include "tools/common/text.h"
 
@@ -53,8 +54,9 @@ Status ReadPolicy(const std::vector<std::string>& values, const std::string& tar
     AICF_RETURN_IF_ERROR(policy->Add(clauses));
   }
   const Result<abi::DeviceSpec> device = abi::FindDevice(target);
-  // The compiler refuses an unknown target.
-  return device.ok() ? CheckPolicyKernels(*policy, *device) : OkStatus();
+  if (!device.ok()) return OkStatus();  // the compiler refuses an unknown target
+  for (const abi::MathMode mode : policy->MathModes()) WarnOfUnusedMath(*device, mode);
+  return CheckPolicyKernels(*policy, *device);
 }
 
 Status ReadDecisions(const std::string& path, std::optional<DecisionLog>* decisions) {

@@ -13,8 +13,8 @@ namespace aicf::tools {
 
 /// Each value is either a list of clauses ("gemm=cublaslt,node:head=fp32") or a file with one
 /// clause on a line and comments after '#'. Without a value the policy stays as it is, otherwise it
-/// is replaced, and has to name kernels of the target. Errors: those of Policy::Parse and of
-/// CheckPolicyKernels; kIo.
+/// is replaced, and has to name kernels of the target; a math mode that the target has not is a
+/// warning. Errors: those of Policy::Parse and of CheckPolicyKernels; kIo.
 Status ReadPolicy(const std::vector<std::string>& values, const std::string& target,
                   Policy* policy);
 

@@ -169,9 +169,11 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
                       BudgetList()))
       ->group(group);
   line.AddValue("--math", raw.math,
-                "MODE  fp32, or on a GPU tf32, fp16 or bf16 for matrix products, or on a CPU\n"
-                "int8 for those with quantised weights, which then round the other operand,\n"
-                "too; default fp32, but int8 for quantised language models on a CPU. A mode\n"
+                "MODE  fp32, or on a GPU tf32, fp16 or bf16 for matrix products, or fp8 for\n"
+                "those that a model gives float8 operands, whose sums are then less exact,\n"
+                "or on a CPU int8 for those with quantised weights, which then round the\n"
+                "other operand, too; default fp32, but int8 for quantised language models on a "
+                "CPU. A mode\n"
                 "that the target has not is a warning, and means fp32")
       ->group(group);
   line.AddValue("--precision", raw.precision,
@@ -483,8 +485,8 @@ Status Convert(const Raw& raw, CompileArgs* args) {
   const std::optional<abi::MathMode> math =
       abi::ParseMathMode(raw.math.empty() ? "fp32" : raw.math);
   if (!math) {
-    return Error(Code::kInvalidArgument, "--math: expected fp32, tf32, fp16, bf16 or int8, got '",
-                 raw.math, "'");
+    return Error(Code::kInvalidArgument,
+                 "--math: expected fp32, tf32, fp16, bf16, fp8 or int8, got '", raw.math, "'");
   }
   options.math = *math;
   // An unknown target is refused by the compiler.
