@@ -7,6 +7,7 @@
 
 #include "compiler/edit/named_kernels.h"
 #include "compiler/import/file.h"
+#include "compiler/passes/lowered/choose_math.h"
 #include "tools/library/cublaslt_algorithms.h"
 
 namespace aicf::python {
@@ -21,12 +22,7 @@ Result<ShapeMap> ToShapes(const NamedShapes& given) {
 }
 
 Status SetMath(const std::string& text, CompileOptions* options) {
-  const std::optional<abi::MathMode> math = abi::ParseMathMode(text);
-  if (!math) {
-    return Error(Code::kInvalidArgument,
-                 "math: expected fp32, tf32, fp16, bf16, fp8 or int8, got '", text, "'");
-  }
-  options->math = *math;
+  AICF_ASSIGN_OR_RETURN(options->math, ReadMathMode("math", text));
   options->math_given = true;
   return OkStatus();
 }

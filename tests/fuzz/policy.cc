@@ -38,9 +38,12 @@ void RunPolicy(Input input) {
   const Status read =
       tools::ReadPolicy({TheScratch().Path("policy")}, TheSample().options.target, &policy);
   CheckTyped(read);
-  // Names of no kernel are refused there, but an artifact may hold a policy with them.
-  if (!read.ok() && parsed.ok()) policy = *parsed;
-  if ((!read.ok() && !parsed.ok()) || policy.empty()) return;
+  if (!read.ok()) {
+    // Names of no kernel are refused there, but an artifact may hold a policy with them.
+    if (!parsed.ok()) return;
+    policy = *parsed;
+  }
+  if (policy.empty()) return;
   if (Planted()) ReadNames(policy);
   CheckPrint(policy);
   Compile(policy);

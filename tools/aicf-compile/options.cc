@@ -172,9 +172,8 @@ void AddTargetFlags(CommandLine& line, Raw& raw, CompileArgs& args) {
                 "MODE  fp32, or on a GPU tf32, fp16 or bf16 for matrix products, or fp8 for\n"
                 "those that a model gives float8 operands, whose sums are then less exact,\n"
                 "or on a CPU int8 for those with quantised weights, which then round the\n"
-                "other operand, too; default fp32, but int8 for quantised language models on a "
-                "CPU. A mode\n"
-                "that the target has not is a warning, and means fp32")
+                "other operand, too; default fp32, but int8 for quantised language models\n"
+                "on a CPU. A mode that the target has not is a warning, and means fp32")
       ->group(group);
   line.AddValue("--precision", raw.precision,
                 "TYPE  what f32 activations and weights are stored in: fp32, fp16 or\n"
@@ -482,13 +481,7 @@ Status Convert(const Raw& raw, CompileArgs* args) {
     AICF_RETURN_IF_ERROR(options.budgets.Parse(budget));
   }
   options.math_given = !raw.math.empty();
-  const std::optional<abi::MathMode> math =
-      abi::ParseMathMode(raw.math.empty() ? "fp32" : raw.math);
-  if (!math) {
-    return Error(Code::kInvalidArgument,
-                 "--math: expected fp32, tf32, fp16, bf16, fp8 or int8, got '", raw.math, "'");
-  }
-  options.math = *math;
+  AICF_ASSIGN_OR_RETURN(options.math, ReadMathMode("--math", raw.math.empty() ? "fp32" : raw.math));
   // An unknown target is refused by the compiler.
   const Result<abi::DeviceSpec> target = abi::FindDevice(options.target);
   if (raw.math_asked && target.ok()) WarnOfUnusedMath(*target, options.math);

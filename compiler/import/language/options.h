@@ -8,7 +8,7 @@
 
 namespace aicf::language {
 
-/// What 0 and empty stand for follows from the model and the target (DefaultsFor).
+/// What 0 and empty stand for follows from the model and the target (compiler/source/language.cc).
 struct LanguageOptions {
   int64_t context = 0;           ///< most positions of a request
   int64_t page = 0;              ///< positions in a page of the cache

@@ -5,6 +5,18 @@
 
 namespace aicf {
 
+Result<abi::MathMode> ReadMathMode(std::string_view what, std::string_view name) {
+  const std::optional<abi::MathMode> mode = abi::ParseMathMode(name);
+  if (mode) return *mode;
+  constexpr int kModes = static_cast<int>(abi::MathMode::kCount);
+  std::string names;
+  for (int m = 0; m < kModes; ++m) {
+    const std::string_view gap = m == 0 ? "" : m + 1 < kModes ? ", " : " or ";
+    names += StrCat(gap, abi::MathModeName(static_cast<abi::MathMode>(m)));
+  }
+  return Error(Code::kInvalidArgument, what, ": expected ", names, ", got '", name, "'");
+}
+
 bool FormsProducts(abi::Family family) {
   return family == abi::Family::kGemm || family == abi::Family::kConv ||
          family == abi::Family::kRecurrent || family == abi::Family::kAttention ||

@@ -2,11 +2,16 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
+#include "base/status.h"
 #include "compiler/ir/lowered.h"
 #include "compiler/passes/pass.h"
 
 namespace aicf {
+
+/// The math mode of this name. Errors: kInvalidArgument listing all names, after `what` ("--math").
+Result<abi::MathMode> ReadMathMode(std::string_view what, std::string_view name);
 
 /// Families whose math mode has a meaning.
 bool FormsProducts(abi::Family family);

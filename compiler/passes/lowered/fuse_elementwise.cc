@@ -3,6 +3,7 @@
 #include "compiler/ir/views.h"
 #include "compiler/passes/lowered/fuse.h"
 #include "compiler/passes/lowered/passes.h"
+#include "compiler/passes/storage/sensitive.h"
 
 namespace aicf {
 namespace {
@@ -51,11 +52,6 @@ bool QuantisesBase(const ir::StepEditor& editor, int s) {
   });
 }
 
-bool MultipliesFloat8(const abi::Problem& p) {
-  const bool product = p.family == abi::Family::kGemm || p.family == abi::Family::kConv;
-  return product && IsFloat(p.inputs[0].dtype) && DTypeBytes(p.inputs[0].dtype) == 1;
-}
-
 // Whether step p multiplies sums of float8 codes by their scales for step c, which also reads
 // something else of that size. Where two branches are added, each product shall scale its own
 // sums: otherwise one of them would store sums of codes, which 16 bits do not hold.
@@ -67,7 +63,7 @@ bool ScalesForJoin(const ir::StepEditor& editor, int p, int c) {
   return std::ranges::any_of(editor.step(p).inputs, [&](ir::BufferId b) {
     const int writer = editor.OnlyWriter(b);
     return writer >= 0 && editor.OnlyReader(b) == p &&
-           MultipliesFloat8(editor.step(writer).problem);
+           storage::MultipliesFloat8(editor.step(writer).problem);
   });
 }
 

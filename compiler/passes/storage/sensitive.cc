@@ -92,15 +92,18 @@ bool IsSum(const Problem& p) {
 
 // Whether the result is the plain sum of products of float8 codes: their scales come later.
 bool IsUnscaled(const Problem& p, int output) {
-  const bool product = p.family == Family::kGemm || p.family == Family::kConv;
-  if (!product || abi::HasBlockScales(p)) return false;
-  if (!IsFloat(p.inputs[0].dtype) || DTypeBytes(p.inputs[0].dtype) != 1) return false;
+  if (!MultipliesFloat8(p) || abi::HasBlockScales(p)) return false;
   if (p.epilogue.empty()) return true;
   const uint16_t result = p.epilogue.results[static_cast<size_t>(output)];
   return MakerOf(p.epilogue, result)->op == ExprOp::kInput;
 }
 
 }  // namespace
+
+bool MultipliesFloat8(const Problem& p) {
+  const bool product = p.family == Family::kGemm || p.family == Family::kConv;
+  return product && IsFloat(p.inputs[0].dtype) && DTypeBytes(p.inputs[0].dtype) == 1;
+}
 
 std::string SensitiveResult(const Problem& p, int output) {
   if (IsSum(p)) return "a sum has no bound";

@@ -9,6 +9,9 @@
 
 namespace aicf::storage {
 
+/// Whether the step is a product of float8 codes, whose scales may come after its sums.
+bool MultipliesFloat8(const abi::Problem& problem);
+
 /// Empty, or why result `output` of the step is stored in f32: "a sum has no bound".
 std::string SensitiveResult(const abi::Problem& problem, int output);
 
