@@ -8,6 +8,7 @@
 #include "base/scanner.h"
 #include "compiler/codegen/access_source.h"
 #include "compiler/codegen/excite_source.h"
+#include "compiler/codegen/expr_forms.h"
 #include "compiler/codegen/expr_source.h"
 #include "compiler/codegen/score_source.h"
 #include "kernels/abi/discontinuous.h"
@@ -275,10 +276,7 @@ class SourceWriter {
                  "[V];\n    ", IsOfAllLines(k) ? "all" : "own", ".extra", k, ".To(x", x, ");\n");
     }
     for (size_t r = 0; r < results; ++r) {
-      const DType dtype = p_.outputs[r].dtype;
-      const bool byte = IsByteInteger(dtype);
-      out_ += StrCat("    ", byte ? "ByteCode<" : "", ComputeTypeName(dtype), byte ? ">" : "", " y",
-                     r, "[V];\n");
+      out_ += StrCat("    ", HeldResultType(r, raw), " y", r, "[V];\n");
     }
     out_ += "#pragma unroll\n    for (int j = 0; j < V; ++j) {\n";
     if (UsesIndex(p_.epilogue)) out_ += "      const Point point = OutputPoint(i0 + j, i1, i2);\n";
@@ -296,6 +294,20 @@ class SourceWriter {
           "      kept[j] = Widen(Narrow<Out0::S>::Of(y0[j]));\n";
     }
     out_ += "  }\n};\n";
+  }
+
+  // The type in which the epilogue holds values of result r: of codes the form in which they are
+  // packed, as the expression gives it or as ByteCode, which any code can be held in.
+  std::string HeldResultType(size_t r, int raw_inputs) const {
+    const DType dtype = p_.outputs[r].dtype;
+    const std::string plain(ComputeTypeName(dtype));
+    if (!IsByteInteger(dtype)) return plain;
+    if (!p_.epilogue.empty()) {
+      const ExprForms forms(p_.epilogue, [&](int k) { return InputText(k, raw_inputs); });
+      const std::string& type = forms.TypeOf(p_.epilogue.results[r]);
+      if (type != plain) return type;
+    }
+    return StrCat("ByteCode<", plain, ">");
   }
 
   // Whether an operand of the epilogue is the same for all lines of the output.

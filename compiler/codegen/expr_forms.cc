@@ -180,38 +180,78 @@ std::optional<CodeChain> ChainTo(const Expr& expr, int cast) {
   return alone ? std::optional(chain) : std::nullopt;
 }
 
+// Whether results alone read the chain's code.
+bool IsOnlyStored(const Expr& expr, const CodeChain& chain) {
+  return std::ranges::none_of(expr.nodes, [&](const ExprNode& n) {
+    const auto args = std::span(n.args).first(static_cast<size_t>(abi::ExprOpArity(n.op)));
+    return std::ranges::find(args, chain.cast) != args.end();
+  });
+}
+
+// The node whose value the chain rounds.
+int RoundedBy(const Expr& expr, const CodeChain& chain) {
+  return expr.nodes[static_cast<size_t>(chain.round)].args[0];
+}
+
+// The positive constant by which a quotient divides that the chain alone reads, and rounds.
+std::optional<float> QuotientOf(const Expr& expr, const CodeChain& chain) {
+  const int value = RoundedBy(expr, chain);
+  const std::optional<float> by = Divisor(expr, expr.nodes[static_cast<size_t>(value)]);
+  const bool alone = OnlyReader(expr, value, ExprOp::kRound) == chain.round;
+  return by && *by > 0 && alone ? by : std::nullopt;
+}
+
+typedef std::vector<std::optional<std::string>> Texts;
+
+// Leaves out the nodes between the one that rounds and the cast.
+void LeaveOutBetween(const CodeChain& chain, Texts& texts) {
+  for (int node : {chain.shift, chain.max, chain.min}) {
+    if (node >= 0) texts[static_cast<size_t>(node)] = "";
+  }
+}
+
 // Writes the texts of a chain's nodes. The node that rounds gets the sum whose last byte is the
 // code, the nodes between it and the cast are left out, and the cast takes the code from the sum.
-void WriteChain(const Expr& expr, const CodeChain& chain,
-                std::vector<std::optional<std::string>>& texts) {
-  const auto text = [&](int node) -> std::optional<std::string>& {
-    return texts[static_cast<size_t>(node)];
-  };
+void WriteChain(const Expr& expr, const CodeChain& chain, Texts& texts) {
   const DType code = expr.nodes[static_cast<size_t>(chain.cast)].dtype;
   const bool is_signed = code == DType::kI8;
-  const int value = expr.nodes[static_cast<size_t>(chain.round)].args[0];
+  const int value = RoundedBy(expr, chain);
   const ExprNode& n = expr.nodes[static_cast<size_t>(value)];
-  std::optional<float> by = Divisor(expr, n);
-  if (by && (*by < 0 || OnlyReader(expr, value, ExprOp::kRound) != chain.round)) by.reset();
+  const std::optional<float> by = QuotientOf(expr, chain);
   const double scale = by ? static_cast<double>(*by) : 1;
   const auto bound = [&](int of) { return FloatText(scale * (of - chain.zero_point)); };
   const std::string bounds =
       StrCat(bound(is_signed ? -128 : 0), ", ", bound(is_signed ? 127 : 255), ", ", bound(0), ", ");
   const std::string wholes = FloatText(chain.Wholes());
   const std::string type = StrCat("<", ComputeTypeName(code), ">(");
+  std::optional<std::string>& round = texts[static_cast<size_t>(chain.round)];
   if (by) {
-    text(value) = "";
-    text(chain.round) = StrCat("QuotientWholeSum", type, LocalName(n.args[0]), ", ", bounds,
-                               LocalName(n.args[1]), ", ", ReciprocalText(*by), ", ", wholes, ")");
+    texts[static_cast<size_t>(value)] = "";
+    round = StrCat("QuotientWholeSum", type, LocalName(n.args[0]), ", ", bounds,
+                   LocalName(n.args[1]), ", ", ReciprocalText(*by), ", ", wholes, ")");
   } else {
-    text(chain.round) = StrCat("WholeSum", type, LocalName(static_cast<uint16_t>(value)), ", ",
-                               bounds, wholes, ")");
+    round = StrCat("WholeSum", type, LocalName(static_cast<uint16_t>(value)), ", ", bounds, wholes,
+                   ")");
   }
-  for (int node : {chain.shift, chain.max, chain.min}) {
-    if (node >= 0) text(node) = "";
-  }
-  text(chain.cast) = StrCat("CodeOf", type, LocalName(static_cast<uint16_t>(chain.round)), ", ",
-                            chain.OddPart(), "u)");
+  LeaveOutBetween(chain, texts);
+  texts[static_cast<size_t>(chain.cast)] = StrCat(
+      "CodeOf", type, LocalName(static_cast<uint16_t>(chain.round)), ", ", chain.OddPart(), "u)");
+}
+
+// The same for a code that is only stored. It is rounded when it is packed. Of a code with a zero
+// point the zero point is added before that, behind a rounding of its own: adding kWholes rounds,
+// and what is taken away again leaves the zero point. Saturation makes a clamp unnecessary.
+void WriteRoundingCode(const Expr& expr, const CodeChain& chain, Texts& texts) {
+  const DType code = expr.nodes[static_cast<size_t>(chain.cast)].dtype;
+  const std::string value = LocalName(static_cast<uint16_t>(RoundedBy(expr, chain)));
+  const std::string whole = chain.zero_point == 0
+                                ? value
+                                : StrCat("(", value, " + ", FloatText(kWholes), ") - ",
+                                         FloatText(kWholes - chain.zero_point));
+  texts[static_cast<size_t>(chain.round)] = "";
+  LeaveOutBetween(chain, texts);
+  texts[static_cast<size_t>(chain.cast)] =
+      StrCat("RoundingCode<", ComputeTypeName(code), ">{", whole, "}");
 }
 
 // The text of an f32: the code of 8 bits that is the value of node `code`, minus `less`.
@@ -257,12 +297,16 @@ bool OnlyNumbersOf(const Expr& expr, int code) {
 }  // namespace
 
 ExprForms::ExprForms(const Expr& expr, const std::function<std::string(int)>& input)
-    : texts_(expr.nodes.size()), byte_codes_(expr.nodes.size()) {
+    : texts_(expr.nodes.size()) {
   for (size_t i = 0; i < expr.nodes.size(); ++i) {
     const ExprNode& n = expr.nodes[i];
+    types_.emplace_back(ComputeTypeName(n.dtype));
     if (const std::optional<CodeChain> chain = ChainTo(expr, static_cast<int>(i))) {
-      WriteChain(expr, *chain, texts_);
-      byte_codes_[i] = OnlyNumbersOf(expr, static_cast<int>(i));
+      const bool rounds_late = IsOnlyStored(expr, *chain) && !QuotientOf(expr, *chain);
+      const bool is_byte = OnlyNumbersOf(expr, static_cast<int>(i));
+      (rounds_late ? WriteRoundingCode : WriteChain)(expr, *chain, texts_);
+      if (rounds_late || is_byte)
+        types_[i] = StrCat(rounds_late ? "RoundingCode<" : "ByteCode<", types_[i], ">");
       continue;
     }
     texts_[i] = SaturatedCast(expr, n);

@@ -15,7 +15,8 @@ namespace aicf {
 ///   - Codes of i8 or u8. An f32 that is rounded, perhaps shifted by a zero point, clamped to the
 ///     range of the codes and cast becomes a code by a sum whose last byte is the code. A code,
 ///     whether made in this way or not, becomes an f32, perhaps less a zero point, by a sum, too.
-///     Neither takes a conversion instruction (kernels/cuda/common/codes.cuh).
+///     Neither takes a conversion instruction (kernels/cuda/common/codes.cuh). A code that is only
+///     stored, and not made of a quotient, stays an f32 until it is packed.
 ///   - Saturating casts. Where an f32 is clamped to the range of an integer type of 8 or 16 bits
 ///     and cast to that type, the clamp is left out, since the instruction that casts saturates.
 ///     It also rounds, so that a rounding just before the clamp is left out, too.
@@ -32,13 +33,14 @@ class ExprForms {
   /// other node reads its value any more, and nullopt where the operator keeps its plain form.
   /// Names other nodes as ExprStatements (compiler/codegen/expr_source.h) does.
   const std::optional<std::string>& Of(size_t node) const { return texts_[node]; }
-  /// Whether the node's value is a ByteCode: a code in the last byte of a word, whose other bytes
-  /// may be anything. No operator of the text reads it, but it may be a result.
-  bool IsByteCode(size_t node) const { return byte_codes_[node]; }
+  /// The type of the node's value in device code: that of its dtype, or one of the forms of a code
+  /// (kernels/cuda/common/codes.cuh). No operator of the text reads a code in such a form, but it
+  /// may be a result.
+  const std::string& TypeOf(size_t node) const { return types_[node]; }
 
  private:
   std::vector<std::optional<std::string>> texts_;
-  std::vector<bool> byte_codes_;
+  std::vector<std::string> types_;
 };
 
 }  // namespace aicf

@@ -92,11 +92,8 @@ std::string ExprStatements(const Expr& expr, std::string_view indent,
     const ExprNode& n = expr.nodes[i];
     const std::optional<std::string>& form = forms.Of(i);
     if (form && form->empty()) continue;
-    const std::string type = forms.IsByteCode(i)
-                                 ? StrCat("ByteCode<", ComputeTypeName(n.dtype), ">")
-                                 : std::string(ComputeTypeName(n.dtype));
-    text += StrCat(indent, "const ", type, " ", LocalName(static_cast<uint16_t>(i)), " = ",
-                   form ? *form : ValueText(n, input, coordinate), ";\n");
+    text += StrCat(indent, "const ", forms.TypeOf(i), " ", LocalName(static_cast<uint16_t>(i)),
+                   " = ", form ? *form : ValueText(n, input, coordinate), ";\n");
   }
   return text;
 }

@@ -116,6 +116,34 @@ TEST(ExprSource, CodesAreBytesOfSums) {
   }
 }
 
+// round(x) + zero, clamped to the codes of u8.
+uint16_t CodedWithoutScale(ExprBuilder& b, uint16_t x, double zero) {
+  const auto with = [&](ExprOp op, double by) { x = b.Binary(op, x, b.Const(by, DType::kF32)); };
+  x = b.Unary(ExprOp::kRound, x);
+  if (zero != 0) with(ExprOp::kAdd, zero);
+  with(ExprOp::kMax, 0);
+  with(ExprOp::kMin, 255);
+  return b.Cast(x, DType::kU8);
+}
+
+TEST(ExprSource, CodesThatAreOnlyStoredAreRoundedWhenTheyArePacked) {
+  ExprBuilder b;
+  const std::string plain =
+      Statements(b.Finish({CodedWithoutScale(b, b.Input(0, DType::kF32), 0)}));
+  EXPECT_NE(plain.find("const RoundingCode<u8> t"), std::string::npos) << plain;
+  EXPECT_NE(plain.find("= RoundingCode<u8>{t0};"), std::string::npos) << plain;
+  ExprBuilder shifted;
+  const std::string text =
+      Statements(shifted.Finish({CodedWithoutScale(shifted, shifted.Input(0, DType::kF32), 5)}));
+  // 1.5 * 2^23, and 5 less.
+  EXPECT_NE(text.find("{(t0 + FromBits(0x4b400000u)) - FromBits(0x4b3ffffbu)}"), std::string::npos)
+      << text;
+  for (const char* left_out : {"OpRound", "OpAdd", "OpMax", "OpMin", "OpCast"}) {
+    EXPECT_EQ(plain.find(left_out), std::string::npos) << left_out << "\n" << plain;
+    EXPECT_EQ(text.find(left_out), std::string::npos) << left_out << "\n" << text;
+  }
+}
+
 TEST(ExprSource, NumbersOfLoadedCodesAreBytesToo) {
   ExprBuilder b;
   const uint16_t x = b.Cast(b.Input(0, DType::kI8), DType::kF32);

@@ -31,6 +31,37 @@ template <class T>
 inline T ToNearest(float a, T type) {
   return TowardsZero(std::nearbyint(a), type);
 }
+#define AICF_PACKED_CODES
+template <class T>
+inline unsigned PackedCodes(float a, float b, float c, float d, T type) {
+  unsigned word = 0;
+  for (float number : {d, c, b, a})
+    word = word << 8 | static_cast<unsigned char>(ToNearest(number, type));
+  return word;
+}
+
+#define AICF_PAIRED_MAXIMA
+template <class T>
+inline unsigned MaxPairsBy(unsigned a, unsigned b, const T& number) {
+  const auto larger = [&](unsigned x, unsigned y) {
+    const auto m = number(x), n = number(y);
+    return m != m || m > n ? x : y;
+  };
+  return larger(a >> 16, b >> 16) << 16 | larger(a & 0xffff, b & 0xffff);
+}
+inline unsigned MaxPairsU16(unsigned a, unsigned b) {
+  return MaxPairsBy(a, b, [](unsigned x) { return x; });
+}
+inline unsigned MaxPairsS16(unsigned a, unsigned b) {
+  return MaxPairsBy(a, b, [](unsigned x) { return static_cast<short>(x); });
+}
+inline unsigned MaxPairsF16(unsigned a, unsigned b) {
+  return MaxPairsBy(a, b, [](unsigned x) { return F16ToF32(static_cast<unsigned short>(x)); });
+}
+inline unsigned MaxPairsBF16(unsigned a, unsigned b) {
+  return MaxPairsBy(a, b, [](unsigned x) { return BF16ToF32(static_cast<unsigned short>(x)); });
+}
+
 inline unsigned MaskXor(unsigned a, unsigned mask, unsigned bits) { return (a & mask) ^ bits; }
 
 inline float Exp2Approx(float x) { return std::exp2(x); }

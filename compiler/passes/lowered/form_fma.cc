@@ -10,15 +10,6 @@ using abi::Expr;
 using abi::ExprNode;
 using abi::ExprOp;
 
-std::vector<int> UseCounts(const Expr& expr) {
-  std::vector<int> uses(expr.nodes.size(), 0);
-  for (const ExprNode& n : expr.nodes) {
-    for (int a = 0; a < abi::ExprOpArity(n.op); ++a) ++uses[n.args[a]];
-  }
-  for (uint16_t r : expr.results) ++uses[r];
-  return uses;
-}
-
 // Makes fma of every add whose operand is a product used nowhere else; returns how many.
 int FormFmaIn(Expr& expr, std::string*) {
   const std::vector<int> uses = UseCounts(expr);

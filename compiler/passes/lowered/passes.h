@@ -38,6 +38,9 @@ Status FuseEpilogue(ir::Lowered& lowered, PassContext& context);
 Status PairHalves(ir::Lowered& lowered, PassContext& context);
 /// Elementwise producers become the prologue of a reduction or normalisation.
 Status FusePrologue(ir::Lowered& lowered, PassContext& context);
+/// A quotient by the scale of a result's codes moves into the constants that a product's sums are
+/// multiplied with.
+Status FoldScales(ir::Lowered& lowered, PassContext& context);
 /// A quotient by a constant, in the epilogue of a product, becomes a product with its reciprocal.
 Status FormReciprocals(ir::Lowered& lowered, PassContext& context);
 /// A product that is only added to something becomes fma, with one rounding.

@@ -18,7 +18,7 @@ int OccurrenceOf(const DecisionLog& log, const Decision& decision) {
 
 }  // namespace
 
-void RewriteRoundings(ir::LoweredStep& step, PassContext& context, const RoundingRewrite& what,
+bool RewriteRoundings(ir::LoweredStep& step, PassContext& context, const RoundingRewrite& what,
                       const RewriteExpr& rewrite) {
   abi::Problem rewritten = step.problem;
   int count = 0;
@@ -26,13 +26,14 @@ void RewriteRoundings(ir::LoweredStep& step, PassContext& context, const Roundin
   for (abi::Expr* e : {&rewritten.prologue, &rewritten.epilogue, &rewritten.score}) {
     if (!e->empty()) count += rewrite(*e, &note);
   }
-  if (count == 0) return;
+  if (count == 0) return false;
   Decision d = context.About(DecisionKind::kRounding, SubjectOf(step), what.pass);
   const std::string choice = StrCat(what.choice, ", ", count, " times");
   const Wish* wish = context.wishes == nullptr
                          ? nullptr
                          : context.wishes->Find(IdentityOf(d), OccurrenceOf(*context.decisions, d));
-  if (wish != nullptr && wish->decision.choice == what.as_written) {
+  const bool as_written = wish != nullptr && wish->decision.choice == what.as_written;
+  if (as_written) {
     d.choice = what.as_written;
     d.Because(Reason::kPolicy);
     d.alternatives = {{choice, StrCat("policy: ", wish->origin, " keeps what the model says"), -1}};
@@ -43,6 +44,16 @@ void RewriteRoundings(ir::LoweredStep& step, PassContext& context, const Roundin
     d.alternatives = {{what.as_written, "", -1}};
   }
   context.Record(std::move(d));
+  return !as_written;
+}
+
+std::vector<int> UseCounts(const abi::Expr& expr) {
+  std::vector<int> uses(expr.nodes.size(), 0);
+  for (const abi::ExprNode& n : expr.nodes) {
+    for (int a = 0; a < abi::ExprOpArity(n.op); ++a) ++uses[n.args[a]];
+  }
+  for (uint16_t r : expr.results) ++uses[r];
+  return uses;
 }
 
 abi::Expr WithoutDeadNodes(const abi::Expr& expr) {

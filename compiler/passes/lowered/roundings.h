@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "compiler/ir/lowered.h"
 #include "compiler/passes/pass.h"
@@ -24,9 +25,13 @@ using RewriteExpr = std::function<int(abi::Expr& expr, std::string* note)>;
 
 /// Applies `rewrite` to the prologue, epilogue and score of a step and records the decision, or
 /// leaves them as they are where a wish says so, which is recorded too. "N times" is appended to
-/// the choice. Nothing is recorded of a step where there is nothing to rewrite.
-void RewriteRoundings(ir::LoweredStep& step, PassContext& context, const RoundingRewrite& what,
+/// the choice. Nothing is recorded of a step where there is nothing to rewrite. Returns whether the
+/// expressions changed.
+bool RewriteRoundings(ir::LoweredStep& step, PassContext& context, const RoundingRewrite& what,
                       const RewriteExpr& rewrite);
+
+/// How often nodes and results read each node of the expression.
+std::vector<int> UseCounts(const abi::Expr& expr);
 
 /// The expression without nodes that no result needs.
 abi::Expr WithoutDeadNodes(const abi::Expr& expr);

@@ -1,6 +1,7 @@
 // Conversions between codes of 8 bits (i8, u8) and the numbers that they stand for, made of
 // additions and moves of bytes. The chip's own conversions are several times as slow: a
-// multiprocessor does 16 of them at a time, but 128 additions.
+// multiprocessor does 16 of them at a time, but 128 additions. The exception is an instruction of
+// sm_90 that packs codes (RoundingCode), of which it does 64.
 //
 // An f32 from 2^23 to 2^24 is a whole number, whose lowest 23 bits are the f32's mantissa. If a
 // number of at most 2^22 is added to kWholes = 1.5 * 2^23, the sum is therefore rounded to the
@@ -72,6 +73,22 @@ AICF_DEVICE ByteCode<Code> CodeOf(float sum, u32 more) {
   return code;
 }
 
+/// A code of i8 or u8 as a number that is yet to be rounded to nearest even and saturated; NaN is
+/// the code 0. Epilogues keep the codes that they only store in this form, because sm_90 rounds,
+/// saturates and packs two of them with one instruction.
+template <class Code>
+struct RoundingCode {
+  float value;
+
+  AICF_DEVICE operator Code() const { return static_cast<Code>(Byte()); }
+  /// The code in the last byte of a word whose other bytes may be anything.
+  AICF_DEVICE u32 Byte() const {
+    constexpr bool kSigned = kSame<Code, i8>;
+    const float code = Clamped<Code>(value, kSigned ? -128.f : 0.f, kSigned ? 127.f : 255.f, 0.f);
+    return __float_as_uint(code + 12582912.f);  // kWholes
+  }
+};
+
 /// A code of i8 or u8 as the bits of an f32: 2^23 plus the code for u8, 2^23 + 2^7 plus the code
 /// for i8. WholeOf makes a number of it with one subtraction. Epilogues hold the codes that they
 /// load in this form.
@@ -93,15 +110,26 @@ AICF_DEVICE WideCode<Code> Widened(Code code) {
 template <class Code>
 AICF_DEVICE WideCode<Code> CodeInWord(u32 word, int j) {
   const u32 shifted = kSame<Code, i8> ? word ^ 0x80808080u : word;
-  return {__byte_perm(shifted, 0x4b000000u, 0x7440u + static_cast<u32>(j))};
+  return {__byte_perm(0x4b000000u, shifted, 0x3004u + static_cast<u32>(j))};
 }
 
+/// The last bytes of four words in one, the first in its lowest byte.
+AICF_DEVICE u32 LastBytes(u32 a, u32 b, u32 c, u32 d) {
+  return __byte_perm(__byte_perm(a, b, 0x0040u), __byte_perm(c, d, 0x0040u), 0x5410u);
+}
 /// Four codes packed into a word, the first in its lowest byte.
 template <class Code>
 AICF_DEVICE u32 WordOf(const ByteCode<Code>* codes) {
-  const u32 low = __byte_perm(codes[0].bits, codes[1].bits, 0x0040u);
-  const u32 high = __byte_perm(codes[2].bits, codes[3].bits, 0x0040u);
-  return __byte_perm(low, high, 0x5410u);
+  return LastBytes(codes[0].bits, codes[1].bits, codes[2].bits, codes[3].bits);
+}
+
+template <class Code>
+AICF_DEVICE u32 WordOf(const RoundingCode<Code>* codes) {
+#if defined(AICF_PACKED_CODES)
+  return PackedCodes(codes[0].value, codes[1].value, codes[2].value, codes[3].value, Code());
+#else
+  return LastBytes(codes[0].Byte(), codes[1].Byte(), codes[2].Byte(), codes[3].Byte());
+#endif
 }
 
 /// The number that a code stands for, less a whole number such as a zero point. `wholes` is the sum

@@ -59,6 +59,39 @@ AICF_FLOAT_TO_INTEGER(unsigned short, "u16")
 AICF_FLOAT_TO_INTEGER(int, "s32")
 AICF_FLOAT_TO_INTEGER(unsigned, "u32")
 #undef AICF_FLOAT_TO_INTEGER
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+/// Four numbers rounded to nearest even and saturated to codes of 8 bits, in one word, the first in
+/// its lowest byte; NaN is 0. The compiler makes two instructions (F2IP) of these six.
+#define AICF_PACKED_CODES
+#define AICF_PACK(T, type)                                                      \
+  AICF_DEVICE unsigned PackedCodes(float a, float b, float c, float d, T) {     \
+    unsigned word;                                                              \
+    asm("{.reg .s32 i, j, k, l; cvt.rni.s32.f32 i, %1; cvt.rni.s32.f32 j, %2; " \
+        "cvt.rni.s32.f32 k, %3; cvt.rni.s32.f32 l, %4; cvt.pack.sat." type      \
+        ".s32.b32 %0, l, k, "                                                   \
+        "0; cvt.pack.sat." type ".s32.b32 %0, j, i, %0;}"                       \
+        : "=r"(word)                                                            \
+        : "f"(a), "f"(b), "f"(c), "f"(d));                                      \
+    return word;                                                                \
+  }
+AICF_PACK(signed char, "s8")
+AICF_PACK(unsigned char, "u8")
+#undef AICF_PACK
+/// The larger ones of both pairs of 16-bit elements in two words: of integers, or of f16 or bf16,
+/// for which NaN is larger than any number.
+#define AICF_PAIRED_MAXIMA
+#define AICF_MAX_PAIRS(name, type)                              \
+  AICF_DEVICE unsigned name(unsigned a, unsigned b) {           \
+    unsigned m;                                                 \
+    asm("max." type " %0, %1, %2;" : "=r"(m) : "r"(a), "r"(b)); \
+    return m;                                                   \
+  }
+AICF_MAX_PAIRS(MaxPairsU16, "u16x2")
+AICF_MAX_PAIRS(MaxPairsS16, "s16x2")
+AICF_MAX_PAIRS(MaxPairsF16, "NaN.f16x2")
+AICF_MAX_PAIRS(MaxPairsBF16, "NaN.bf16x2")
+#undef AICF_MAX_PAIRS
+#endif
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
 /// Float8 of the OCP formats E4M3 and E5M2: the nearest with ties to even, saturated; NaN is 0x7f.
 #define AICF_FLOAT8_INSTRUCTIONS

@@ -86,7 +86,7 @@ AICF_DEVICE void StoreRun(void* base, const T (&src)[V], index_t inner, Outer...
   constexpr int N = PieceOf<S>(V, X::kRun);
 #pragma unroll
   for (int j = 0; j < V; j += N) {
-    if constexpr (kSame<T, ByteCode<S>> && N % 4 == 0) {
+    if constexpr ((kSame<T, ByteCode<S>> || kSame<T, RoundingCode<S>>)&&N % 4 == 0) {
       Pack<u32, N / 4> words;
 #pragma unroll
       for (int i = 0; i < N; i += 4) words.v[i / 4] = WordOf(src + j + i);

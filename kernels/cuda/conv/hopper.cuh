@@ -66,10 +66,13 @@ struct Fetch {
 AICF_DEVICE void Kernel(const Args& args) { RunProduct<Fetch>(args); }
 
 /// Blocks that a multiprocessor is to hold at a time: one or, with a single consumer, as many as
-/// shared memory has room for (each block costs 1 KB more than its own), 3 at most. A thread's
-/// registers are limited so that they fit. ResidentBlocks in conv/hopper_choice.cc relies on it.
+/// shared memory has room for (each block costs 1 KB more than its own), 3 at most, or 4 where
+/// operands have 8 bits and a thread has 32 sums. A thread's registers are limited so that they
+/// fit. ResidentBlocks in conv/hopper_choice.cc relies on it.
+constexpr bool kFewRegisters = sizeof(tile_t) == 1 && kTileM * kTileN <= 64 * 64;
+constexpr int kMostResident = kConsumers != 1 ? 1 : kFewRegisters ? 4 : 3;
 constexpr int kResidentBlocks =
-    kConsumers == 1 ? MaxOf(1, MinOf(228 * 1024 / (kDynamicShared + 1024), 3)) : 1;
+    MaxOf(1, MinOf(228 * 1024 / (kDynamicShared + 1024), kMostResident));
 #define AICF_MIN_BLOCKS aicf::kResidentBlocks
 
 }  // namespace aicf

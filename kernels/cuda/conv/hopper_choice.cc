@@ -55,7 +55,8 @@ int64_t StepFor(int64_t channels, int64_t element) {
 // Blocks that a multiprocessor holds at a time.
 int64_t ResidentBlocks(const abi::Parameters& c, int64_t element) {
   constexpr int64_t kBytes = 228 * 1024;
-  const int64_t most = c["consumers"] == 1 ? 3 : 1;
+  const bool few_registers = element == 1 && c["tile_m"] * c["tile_n"] <= 64 * 64;
+  const int64_t most = c["consumers"] != 1 ? 1 : few_registers ? 4 : 3;
   return std::clamp<int64_t>(kBytes / (ConvHopperSharedBytes(c, element) + 1024), 1, most);
 }
 

@@ -69,16 +69,20 @@ std::vector<Candidate> CandidatesFor<CopyTransposeHost>(const Problem& p, const 
 namespace {
 
 // Candidates of CopyFillHost and CopyConvertHost. Vectors come first, because finding the place of
-// an element costs more than moving it.
+// an element costs more than moving it. Where there are several times as many stores as a device
+// has threads at once, a thread has up to `batch` of them, so that several loads of it are under
+// way at a time.
 template <class Host>
-std::vector<Candidate> NeighboursOfOutput(const Problem& p, const DeviceSpec& d) {
+std::vector<Candidate> NeighboursOfOutput(const Problem& p, const DeviceSpec& d, int64_t batch) {
   std::vector<Candidate> all;
   const int64_t most = CopyFillHost::MaxVector(p);
   for (int64_t vector = most; vector >= 1; vector = vector > 1 ? 1 : 0) {
     const int64_t threads = abi::ElementsOf(p.outputs[0]) / vector;
     if (vector > 1 && threads < int64_t{256} * d.sm_count) continue;
-    const int64_t blocks =
-        std::min(StridedGridFor(threads, kMapThreads), kMaxGridStride / (kMapThreads * vector));
+    const int64_t at_once = int64_t{d.threads_per_sm} * d.sm_count;
+    const int64_t own = std::clamp<int64_t>(threads / at_once, 1, batch);
+    const int64_t blocks = std::min(StridedGridFor(CeilDiv(threads, own), kMapThreads),
+                                    kMaxGridStride / (kMapThreads * vector * own));
     const double us = CopyUs(p, d, vector > 1 ? 0.5 : 0.4, blocks);
     all.push_back(CandidateOf<Host>(
         p, {{"threads", kMapThreads}, {"blocks", blocks}, {"vector", vector}}, us));
@@ -90,12 +94,12 @@ std::vector<Candidate> NeighboursOfOutput(const Problem& p, const DeviceSpec& d)
 
 template <>
 std::vector<Candidate> CandidatesFor<CopyFillHost>(const Problem& p, const DeviceSpec& d) {
-  return NeighboursOfOutput<CopyFillHost>(p, d);
+  return NeighboursOfOutput<CopyFillHost>(p, d, 1);
 }
 
 template <>
 std::vector<Candidate> CandidatesFor<CopyConvertHost>(const Problem& p, const DeviceSpec& d) {
-  return NeighboursOfOutput<CopyConvertHost>(p, d);
+  return NeighboursOfOutput<CopyConvertHost>(p, d, 4);
 }
 
 }  // namespace aicf::cuda

@@ -27,19 +27,39 @@ struct FindRaw {
   }
 };
 
-AICF_DEVICE void Kernel(const Args& args) {
-  for (index_t i = static_cast<index_t>(blockIdx.x) * kBlockX + threadIdx.x;
-       i < kOutputCount0 / kVector; i += kGridX * kBlockX) {
-    const Point first = OutputPoint(i * kVector);
-    raw_t raw[kVector];
+constexpr index_t kItems = kOutputCount0 / kVector;  ///< stores of all threads
+constexpr index_t kAllThreads = static_cast<index_t>(kGridX) * kBlockX;
+/// Stores of a thread whose operands are asked for before the first of them waits for its own. All
+/// threads together take no more elements in one stride than 32-bit indices have room for
+/// (kMaxGridStride).
+constexpr bool kHasRoom = kAllThreads * kVector <= (1 << 28) / 4;
+constexpr int kBatch = !kHasRoom                   ? 1
+                       : kItems >= 4 * kAllThreads ? 4
+                       : kItems >= 2 * kAllThreads ? 2
+                                                   : 1;
+
+AICF_DEVICE void LoadRaw(const Args& args, index_t item, raw_t (&raw)[kVector]) {
+  const Point first = OutputPoint(item * kVector);
 #pragma unroll
-    for (int j = 0; j < kVector; ++j) {
-      Point point = first;
-      if constexpr (kVector > 1) point.c[kInnerAxis] += j;
-      raw[j] = OpCast<raw_t>(attr_fill);
-      ForEachWindow(FindRaw{args, point, raw[j]});
-    }
-    Epilogue::Store<kVector>(args, raw, i * kVector);
+  for (int j = 0; j < kVector; ++j) {
+    Point point = first;
+    if constexpr (kVector > 1) point.c[kInnerAxis] += j;
+    raw[j] = OpCast<raw_t>(attr_fill);
+    ForEachWindow(FindRaw{args, point, raw[j]});
+  }
+}
+
+AICF_DEVICE void Kernel(const Args& args) {
+  for (index_t i = static_cast<index_t>(blockIdx.x) * kBlockX + threadIdx.x; i < kItems;
+       i += kAllThreads * kBatch) {
+    raw_t raw[kBatch][kVector];
+#pragma unroll
+    for (int b = 0; b < kBatch; ++b)
+      if (i + b * kAllThreads < kItems) LoadRaw(args, i + b * kAllThreads, raw[b]);
+#pragma unroll
+    for (int b = 0; b < kBatch; ++b)
+      if (i + b * kAllThreads < kItems)
+        Epilogue::Store<kVector>(args, raw[b], (i + b * kAllThreads) * kVector);
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "common/enums.cuh"
+#include "pool/packed_max.cuh"
 
 namespace aicf {
 
@@ -12,6 +13,11 @@ constexpr bool kAlongChannels =
     kInnerAxis == 1 && In0::stride(1) == 1 && Out0::extent(1) % kVector == 0;
 constexpr int kResults = kAlongChannels ? kVector : 1;
 constexpr int kLoad = kAlongChannels ? PieceOf<In0::S>(kVector, In0::run(1)) : 1;
+
+/// Whether the maxima of all elements of a word are found at once.
+typedef PackedMax<In0::S> WordMax;
+constexpr int kInWord = MaxOf(1, WordMax::kInWord);
+constexpr bool kPacked = attr_kind == kPoolMax && WordMax::kInWord > 0 && kLoad % kInWord == 0;
 
 /// Sums run in the input's compute type for floats and in f64 for integers.
 template <class T>
@@ -25,7 +31,8 @@ struct SumOf<float> {
 typedef SumOf<raw_t>::S sum_t;
 
 struct Window {
-  raw_t best[kResults];
+  raw_t best[kResults];                             ///< without kPacked
+  WordMax words[kPacked ? kResults / kInWord : 1];  ///< with kPacked
   sum_t sum[kResults];
   bool any = false;
   i64 inside = 0;         ///< elements of the input
@@ -56,9 +63,16 @@ AICF_DEVICE void Meet(Window& w, int j, raw_t value) {
 AICF_DEVICE void MeetElement(Window& w, const In0::S* p) {
 #pragma unroll
   for (int j = 0; j < kResults; j += kLoad) {
-    const Pack<In0::S, kLoad> pack = *reinterpret_cast<const Pack<In0::S, kLoad>*>(p + j);
+    if constexpr (kPacked) {
+      constexpr int kWords = MaxOf(1, kLoad / kInWord);
+      const Pack<u32, kWords> pack = *reinterpret_cast<const Pack<u32, kWords>*>(p + j);
 #pragma unroll
-    for (int i = 0; i < kLoad; ++i) Meet(w, j + i, Widen(pack.v[i]));
+      for (int i = 0; i < kWords; ++i) w.words[j / kInWord + i].Meet(pack.v[i]);
+    } else {
+      const Pack<In0::S, kLoad> pack = *reinterpret_cast<const Pack<In0::S, kLoad>*>(p + j);
+#pragma unroll
+      for (int i = 0; i < kLoad; ++i) Meet(w, j + i, Widen(pack.v[i]));
+    }
   }
   w.any = true;
 }
@@ -86,7 +100,12 @@ AICF_DEVICE void Walk(Window& w, const Point& point, const In0::S* p, bool insid
 
 AICF_DEVICE raw_t FinishWindow(const Window& w, int j) {
   if constexpr (attr_kind == kPoolMax) {
-    if (w.any) return w.best[j];
+    if (w.any) {
+      if constexpr (kPacked)
+        return Widen(w.words[j / kInWord].Of(j % kInWord));
+      else
+        return w.best[j];
+    }
     return OpCast<raw_t>(FromBits64(0xfff0000000000000ull));
   } else if constexpr (attr_kind == kPoolLp) {
     if constexpr (attr_p == 1)
@@ -110,6 +129,10 @@ AICF_DEVICE void Kernel(const Args& args) {
     for (int j = 0; j < kResults; ++j) {
       w.best[j] = raw_t(0);
       w.sum[j] = 0;
+    }
+    if constexpr (kPacked) {
+#pragma unroll
+      for (WordMax& word : w.words) word.Start();
     }
     const In0::S* p = static_cast<const In0::S*>(args.in[0]) + In0::kOffset +
                       point.c[0] * In0::stride(0) + point.c[1] * In0::stride(1);
