@@ -93,6 +93,8 @@ std::vector<Share> SharesOf(Family family) {
       return {{100, 1, {}},
               {50, 1, {.math = reduced}},
               {90, 1, {.eight_bits = true}},
+              {90, 1, {.max_elements = 120000, .math = reduced}, false, true},
+              {60, 1, {.max_elements = 120000, .eight_bits = true}, false, true},
               {20, 1, {.whole_numbers = false, .math = reduced}}};
     case Family::kAttention:
       return {{220, 1, {}},
@@ -165,7 +167,8 @@ std::vector<KernelCase> GpuRandomCases(Family family, const abi::DeviceSpec& dev
       const auto row = [&](const KernelOption& o) -> int& {
         const abi::Parameters& set = o.candidate.variant.parameters;
         const int64_t split = set.Has("split") ? set["split"] : 1;
-        return met[StrCat(o.candidate.row, Packs(o, c.problem) ? " packed" : "", " ", split, " ",
+        return met[StrCat(o.candidate.row, Packs(o, c.problem) ? " packed" : "",
+                          set["held_b"] != 0 ? " held" : "", " ", split, " ",
                           abi::RawInputs(c.problem))];
       };
       std::ranges::stable_sort(

@@ -91,6 +91,26 @@ TEST(RandomProducts, MeetSharedSums) {
       << testing::PrintToString(splits);
 }
 
+// Convolutions whose blocks hold the weights: operands of 8 and of more bits, weights along k and
+// across it, swapped operands, several tiles of columns, and weights that are asked for early.
+TEST(RandomProducts, MeetHeldWeights) {
+  std::set<std::string> ways;
+  for (const KernelCase& c : GpuRandomCases(abi::Family::kConv, *abi::FindDevice("cuda"))) {
+    const abi::Problem& p = c.item.problem;
+    const abi::Parameters& set = c.option.candidate.variant.parameters;
+    if (c.option.kernel->key != "cuda.conv.hopper" || set["held_b"] == 0) continue;
+    ways.insert(DTypeBytes(p.inputs[0].dtype) == 1 ? "bytes" : "wide");
+    ways.insert(p.inputs[1].strides[1] == 1 ? "along" : "across");
+    ways.insert(set["swap"] != 0 ? "swapped" : "as they are");
+    ways.insert(p.outputs[0].shape[1] > set["tile_n"] ? "columns" : "one tile of columns");
+    ways.insert(set["ahead"] != 0 ? "ahead" : "later");
+    ways.insert(set["ping_pong"] != 0 ? "turns" : "no turns");
+  }
+  EXPECT_EQ(ways, (std::set<std::string>{"bytes", "wide", "along", "across", "swapped",
+                                         "as they are", "columns", "one tile of columns", "ahead",
+                                         "later", "turns", "no turns"}));
+}
+
 // Products of two halves by the copy engine: every row of its candidates, B along k and across it,
 // and results that are contiguous along rows and along columns, with shared sums and without.
 TEST(RandomProducts, MeetTwoHalves) {

@@ -58,6 +58,7 @@ std::vector<Instance> OneInstanceEach() {
         } else if (family == abi::Family::kAttention) {
           operands = StrCat(" to ", DTypeName(c.problem.outputs[0].dtype));
         }
+        if (option.candidate.variant.parameters["held_b"] != 0) operands += " held";
         if (abi::SeesMoments(c.problem)) operands += " moments";
         if (abi::ReadsParts(c.problem) || abi::StoresParts(c.problem)) operands += " parts";
         if (done.insert(StrCat(option.candidate.row, halves ? " halves" : "", operands)).second) {

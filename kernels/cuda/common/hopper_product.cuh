@@ -38,9 +38,9 @@ constexpr int kStoreSums = kSplit > 1
                                : 4 * kWarpStoreSums;
 static_assert(kSplit * PartShares::kSenderSums <= kStoreSums, "room for all");
 constexpr int kSharedBytes =
-    kPatternBytes + kStages * kStageBytes + kConsumers * kStoreSums * 4 + 16 * kStages +
-    (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0) + kStages * StageScales::kFloats * 4 +
-    kConsumers * (Moments::kFloats + Parts::kFloats) * 4;
+    kPatternBytes + kHeldBytes + kStages * kStageBytes + kConsumers * kStoreSums * 4 +
+    16 * kStages + (kHoldsB ? 16 : 0) + (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0) +
+    kStages * StageScales::kFloats * 4 + kConsumers * (Moments::kFloats + Parts::kFloats) * 4;
 /// The producer is a warpgroup numbered before the consumers, or a single warp numbered after them,
 /// which leaves more registers to the other blocks of its multiprocessor.
 constexpr bool kThinProducer = kBlockX == kWarpgroup * kConsumers + 32;
@@ -54,6 +54,7 @@ static_assert(StageScales::kWarps == 0 || (StageScales::kWarps < 4 && !kThinProd
               "scales are fetched beside the warp that produces");
 static_assert(!Moments::kSeen || (kPromote == 0 && StageScales::kFloats == 0),
               "moments are of rows whose products are summed up as they are");
+static_assert(!kHoldsB || kPromote == 0, "blocks that hold B leave the sums to the tensor cores");
 static_assert(kPromote == 0 || kPromote == 1, "the sums of every stage are added, or none");
 
 /// The steps [first, end) of k that this block multiplies: all of them or, with kSplit, its share.
@@ -69,23 +70,27 @@ struct StepRange {
   }
 };
 
-/// The block's shared memory: the stages, then the consumers' memory for results, then the
-/// barriers, then the scales of stages, or the consumers' moments and parts. In a stage B lies
+/// The block's shared memory: the tiles of B that it holds (kHeldB), then the stages, then the
+/// consumers' memory for results, then the barriers, then the scales of stages, or the consumers'
+/// moments and parts. In a stage B lies
 /// before A, because it is whole swizzle patterns whatever the tile, so that A begins where one
 /// begins.
 struct SharedLayout {
-  char* start;
+  char* start;  ///< of the stages
   unsigned tiles, barriers;
 
   AICF_DEVICE SharedLayout() {
     char* memory = DynamicShared();
     const unsigned past = SharedAddress(memory) % kPatternBytes;
-    start = memory + (kPatternBytes - past) % kPatternBytes;
+    start = memory + (kPatternBytes - past) % kPatternBytes + kHeldBytes;
     tiles = SharedAddress(start);
     barriers = tiles + kStages * kStageBytes + kConsumers * kStoreSums * 4;
   }
-  AICF_DEVICE unsigned A(int stage) const { return B(stage) + kTileN * kRowBytes; }
+  AICF_DEVICE unsigned A(int stage) const { return B(stage) + kStageBytesB; }
   AICF_DEVICE unsigned B(int stage) const { return tiles + stage * kStageBytes; }
+  /// Tile i of those that the block holds, and the barrier for all of them.
+  AICF_DEVICE unsigned Held(int i) const { return tiles - kHeldBytes + i * kTileBytesB; }
+  AICF_DEVICE unsigned HeldBarrier() const { return barriers + 16 * kStages; }
   AICF_DEVICE unsigned Full(int stage) const { return barriers + 8 * stage; }
   AICF_DEVICE unsigned Empty(int stage) const { return barriers + 8 * (kStages + stage); }
   AICF_DEVICE sum_t* StoreMemory(int consumer) const {
@@ -105,8 +110,8 @@ struct SharedLayout {
  private:
   /// What lies behind the barriers: the scales, or moments and parts.
   AICF_DEVICE float* Behind() const {
-    constexpr int kBefore =
-        16 * kStages + (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0);
+    constexpr int kBefore = 16 * kStages + (kHoldsB ? 16 : 0) +
+                            (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0);
     static_assert(kBefore % 16 == 0, "pairs are aligned");
     return reinterpret_cast<float*>(start + (barriers - tiles) + kBefore);
   }
@@ -145,6 +150,7 @@ AICF_DEVICE void InitBarriers(const SharedLayout& shared) {
     BarrierInit(shared.Full(s), 1 + StageScales::kArrivals);
     BarrierInit(shared.Empty(s), kReaders);
   }
+  if constexpr (kHoldsB) BarrierInit(shared.HeldBarrier(), 1);
   if constexpr (kSplit > 1) {
     for (int c = 0; c < kConsumers; ++c) SplitStore::Init(shared.SplitBarriers(c));
   }
@@ -164,17 +170,28 @@ constexpr int kOperandA = 1, kOperandB = 2, kBothOperands = kOperandA | kOperand
 /// thread asks for as many stages of B as there are, then waits, then asks for A. That is as good
 /// where the stages hold all of B, and where the producer is a single warp.
 constexpr bool kTwoProducers =
-    kAhead != 0 && !kThinProducer && StageScales::kWarps == 0 && !kHoldsTile;
+    kAhead != 0 && !kThinProducer && StageScales::kWarps == 0 && !kHoldsTile && !kHoldsB;
 static_assert(kAhead == 0 || kSharing == 1, "the other blocks' barriers may not be there yet");
+
+/// Asks for all tiles of B that the block holds.
+template <class Fetch>
+AICF_DEVICE void FetchHeld(const Args& args, const SharedLayout& shared) {
+  BarrierArriveExpect(shared.HeldBarrier(), kHeldBytes);
+  Fetch::Held(args, shared);
+}
 
 /// Number of stages of the block's first tile whose part of B the producer's only thread asks for
 /// before the wait; 0 where it asks for none or is not the only one.
 AICF_DEVICE index_t StagesAhead(const StepRange& steps) {
-  return kAhead != 0 && !kTwoProducers ? MinOf(steps.end - steps.first, index_t(kStages)) : 0;
+  constexpr bool kAsksAhead = kAhead != 0 && !kTwoProducers && !kHoldsB;
+  return kAsksAhead ? MinOf(steps.end - steps.first, index_t(kStages)) : 0;
 }
 template <class Fetch>
 AICF_DEVICE void ProduceAhead(const Args& args, const SharedLayout& shared) {
   const TileWalk walk;
+  if constexpr (kHoldsB && kAhead != 0) {
+    if (walk.Valid()) FetchHeld<Fetch>(args, shared);
+  }
   const StepRange steps;
   const index_t ahead = walk.Valid() ? StagesAhead(steps) : 0;
   Fetch fetch(args, walk, steps.first);
@@ -198,6 +215,9 @@ AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
     WaitForPredecessors();
     LetSuccessorsStart();
   }
+  if constexpr (kHoldsB && kAhead == 0) {
+    if (walk.Valid()) FetchHeld<Fetch>(args, shared);
+  }
   for (; walk.Valid(); walk.Next()) {
     Fetch fetch(args, walk, steps.first);
 #pragma unroll 1
@@ -214,7 +234,7 @@ AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
         fetch.A(shared.A(place.stage), full);
         if constexpr (StageScales::kLines) fetch.Scales(shared.Scales(place.stage), full);
       }
-      if constexpr ((kOperands & kOperandB) != 0) {
+      if constexpr ((kOperands & kOperandB) != 0 && !kHoldsB) {
         if (!asked) fetch.B(shared.B(place.stage), full);
       }
     }
@@ -234,11 +254,11 @@ AICF_DEVICE void Release(const SharedLayout& shared, int stage) {
   if (lane < kSharing) BarrierArriveAt(shared.Empty(stage), kSplit > 1 ? RankInCluster() : lane);
 }
 
-/// Adds one stage's products to the sums; `row0` is the consumer's first row within the tile.
-AICF_DEVICE void MultiplyStage(const SharedLayout& shared, int stage, int row0, bool first,
-                               Sums& sums) {
-  const u64 a = TileA::Operand(shared.A(stage) + (kSwap ? 0 : row0 * kRowBytes));
-  const u64 b = TileB::Operand(shared.B(stage) + (kSwap ? row0 * kRowBytes : 0));
+/// Adds the products of the tiles of A and B at two addresses to the sums; `row0` is the consumer's
+/// first row within the tile.
+AICF_DEVICE void MultiplyStage(unsigned tile_a, unsigned tile_b, int row0, bool first, Sums& sums) {
+  const u64 a = TileA::Operand(tile_a + (kSwap ? 0 : row0 * kRowBytes));
+  const u64 b = TileB::Operand(tile_b + (kSwap ? row0 * kRowBytes : 0));
   ProductsBegin();
 #pragma unroll
   for (int k = 0; k < kStageSteps; ++k) {
@@ -258,17 +278,23 @@ AICF_DEVICE void MultiplyStage(const SharedLayout& shared, int stage, int row0, 
 }
 
 /// Computes the sums of one tile. A stage is freed once the products after it are under way and its
-/// own are done. `started` and then `meanwhile` run when all products have been asked for.
+/// own are done. `held` is the number of the first of the tiles of B that the block holds for this
+/// tile's columns. `started` and then `meanwhile` run when all products have been asked for.
 template <class Started, class Meanwhile>
-AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int row0, Sums& sums,
-                              Moments& moments, Started&& started, Meanwhile&& meanwhile) {
+AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int row0, int held,
+                              Sums& sums, Moments& moments, Started&& started,
+                              Meanwhile&& meanwhile) {
   const StepRange steps;
   int last = 0;
+  unsigned tile_b = shared.Held(held);
+  if constexpr (kHoldsB) BarrierWait(shared.HeldBarrier(), 0);
 #pragma unroll 1
   for (index_t step = steps.first; step < steps.end; ++step, place.Next()) {
     const bool first = step == steps.first;
     BarrierWait(shared.Full(place.stage), place.parity);
-    MultiplyStage(shared, place.stage, row0, first, sums);
+    MultiplyStage(shared.A(place.stage), kHoldsB ? tile_b : shared.B(place.stage), row0, first,
+                  sums);
+    tile_b += kTileBytesB;
     if constexpr (Moments::kReadsStages) moments.AddStage(shared.A(place.stage) + row0 * kRowBytes);
     if constexpr (kHoldsTile) continue;
     ProductsWait<1>();
@@ -280,6 +306,15 @@ AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int 
   ProductsWait<0>();
   if constexpr (!kHoldsTile) Release(shared, last);
   sums.Hold();
+}
+
+/// Number of the first tile of B that the block holds for the tile's columns.
+template <class Walk>
+AICF_DEVICE int FirstHeld(const Walk& walk) {
+  if constexpr (kHoldsB)
+    return walk.column0 / kTileN * static_cast<int>(kSteps);
+  else
+    return 0;
 }
 
 /// A consumer's operands in one stage, as the tensor cores name them. Names of the first stage are
@@ -455,7 +490,7 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
     if constexpr (kPromote > 0)
       MultiplyTileInParts(shared, place, row0, turns, !walk.HasNext(), sums, started);
     else
-      MultiplyTile(shared, place, row0, sums, moments, started, meanwhile);
+      MultiplyTile(shared, place, row0, FirstHeld(walk), sums, moments, started, meanwhile);
     if (Moments::kReadsStages || (kBefore && !first_tile)) FinishMoments(shared, consumer, moments);
     first_tile = false;
     if constexpr (Moments::kSeen) moments.Store(args, walk, row0, shared.MomentsOf(consumer));

@@ -1,7 +1,7 @@
 // One stage of a Hopper product in shared memory: a tile of A (kTileM rows of m) and a tile of B
 // (kTileN columns of n) over kTileK of k, as the copy engine writes them and the tensor cores read
 // them. The instance defines kTileM, kTileN, kTileK, kStages, kConsumers, kSwap, kPingPong and
-// kSplit: see gemm/hopper.cuh.
+// kSplit: see gemm/hopper.cuh; kHeldB: see conv/hopper.cuh.
 #pragma once
 
 #include "common/enums.cuh"
@@ -48,8 +48,17 @@ static_assert(kPingPong || kConsumerRows * kConsumers == kRows, "consumers share
 constexpr int kRowBytes = kTileK * static_cast<int>(sizeof(tile_t));
 static_assert(kRowBytes == 128 || kRowBytes == 64 || kRowBytes == 32, "k is one line");
 constexpr int kStageSteps = kRowBytes / 32;  ///< products along k
+
+/// With kHeldB a block fetches all of B once, kHeldB tiles of it, and holds them for all its tiles
+/// of the output. Stages then consist of A alone.
+constexpr bool kHoldsB = kHeldB > 0;
+constexpr int kTileBytesB = kTileN * kRowBytes;
+constexpr int kHeldBytes = kHeldB * kTileBytesB;
+static_assert(!kHoldsB || kTileBytesB % kPatternBytes == 0, "stages begin where a pattern does");
+static_assert(!kHoldsB || kClusterX == 1, "blocks that hold B share nothing");
+constexpr int kStageBytesB = kHoldsB ? 0 : kTileBytesB;
 constexpr int kStageBytes =
-    ((kTileM + kTileN) * kRowBytes + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
+    (kTileM * kRowBytes + kStageBytesB + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
 
 /// Adds the products of one step to a warpgroup's sums of 64 rows. x names the operand that has the
 /// tensor cores' rows, y the one that has their columns (OperandAt). kAcrossX and kAcrossY are 1

@@ -11,6 +11,8 @@ namespace {
 using abi::Parameters;
 using abi::Problem;
 
+constexpr int64_t kPatternBytes = 1024;  // of the widest swizzle
+
 std::string RefuseWindow(const Problem& p) {
   const auto& a = p.as<abi::ConvAttrs>();
   const int spatial = a.strides.rank();
@@ -68,6 +70,17 @@ std::string RefuseSplit(const Problem& p, const Parameters& c) {
   return split <= steps ? "" : StrCat(split, " blocks share ", steps, " steps of k");
 }
 
+std::string RefuseHeld(const Problem& p, const Parameters& c) {
+  if (c["held_b"] == 0) return {};
+  const int64_t all = ConvHopperWeightTiles(p, c);
+  if (c["held_b"] != all) return StrCat("blocks hold all ", all, " tiles of weights or none");
+  if (c["split"] != 1 || c["promote"] != 0) {
+    return "blocks that hold the weights sum all of k on the tensor cores";
+  }
+  const int64_t tile = c["tile_n"] * c["tile_k"] * DTypeBytes(p.inputs[0].dtype);
+  return tile % kPatternBytes == 0 ? "" : "tiles of weights are no whole swizzle patterns";
+}
+
 std::string RefuseConvHopperTile(const Problem& p, const Parameters& c, const abi::DeviceSpec& d) {
   const DType data = p.inputs[0].dtype;
   if (std::string refusal = RefuseHopperTile(c, data, c["swap"] != 0); !refusal.empty()) {
@@ -76,6 +89,7 @@ std::string RefuseConvHopperTile(const Problem& p, const Parameters& c, const ab
   if (std::string refusal = RefuseBox(p, c); !refusal.empty()) return refusal;
   if (std::string refusal = ConvHopperMaps(p, c).RefuseTile(); !refusal.empty()) return refusal;
   if (std::string refusal = RefuseSplit(p, c); !refusal.empty()) return refusal;
+  if (std::string refusal = RefuseHeld(p, c); !refusal.empty()) return refusal;
   if (std::string refusal = RefuseOddPower(c, "vector"); !refusal.empty()) return refusal;
   const int64_t bytes = ConvHopperSharedBytes(c, DTypeBytes(data));
   if (bytes > d.max_shared_bytes) {
@@ -87,8 +101,15 @@ std::string RefuseConvHopperTile(const Problem& p, const Parameters& c, const ab
 }  // namespace
 
 int64_t ConvHopperSharedBytes(const Parameters& c, int64_t element) {
-  return 1024 + c["stages"] * (HopperStageBytes(c, element) + 16) +
-         c["consumers"] * HopperStoreBytes(c["split"]);
+  const int64_t row = c["tile_k"] * element, held = c["held_b"];
+  const int64_t stage = held == 0 ? HopperStageBytes(c, element)
+                                  : CeilDiv(c["tile_m"] * row, kPatternBytes) * kPatternBytes;
+  return kPatternBytes + held * c["tile_n"] * row + (held == 0 ? 0 : 16) +
+         c["stages"] * (stage + 16) + c["consumers"] * HopperStoreBytes(c["split"]);
+}
+
+int64_t ConvHopperWeightTiles(const Problem& p, const Parameters& c) {
+  return CeilDiv(p.outputs[0].shape[1], c["tile_n"]) * ConvHopperSteps(p, c);
 }
 
 int64_t ConvHopperTiles(const Problem& p, const Parameters& c) {

@@ -11,6 +11,9 @@
 //   kFlat                   1: all positions of all images are taken as one axis (kTileH and kTileB
 //                           are 1). The window then has one tap with stride 1 and no padding, and
 //                           one stride walks the input in the order of the output's positions
+//   kHeldB                   0, or the tiles of weights that a block holds for all its tiles: all
+//   of
+//                           them, those of one tile's columns after those of the other's
 //   kStages, kAhead, kConsumers, kSwap, kPingPong, kSplit, kPromote   as in gemm/hopper.cuh
 //
 // Tensor maps, of rank 4, with zeros outside. The swizzle is that of a line's bytes: kTileK
@@ -53,6 +56,20 @@ struct Fetch {
         b0(walk.b0),
         column(walk.column0),
         tap(step) {}
+  /// The tiles of weights of all columns, of each all steps of k.
+  AICF_DEVICE static void Held(const Args& args, const SharedLayout& shared) {
+    static_assert(!kHoldsB || kHeldB == TileWalk::kTilesN * kSteps, "all weights are held");
+    int i = 0;
+#pragma unroll 1
+    for (int column = 0; column < static_cast<int>(TileWalk::kTilesN); ++column) {
+      Tap tap(0);
+#pragma unroll 1
+      for (int step = 0; step < static_cast<int>(kSteps); ++step, ++i, tap.Next()) {
+        TileB::Fetch(args.map[1], shared.Held(i), shared.HeldBarrier(), tap.part * kTileK, tap.w,
+                     tap.h, column * kTileN);
+      }
+    }
+  }
   AICF_DEVICE void Next() { tap.Next(); }
   AICF_DEVICE void A(unsigned to, unsigned barrier) const {
     CopyBox(to, map_a, barrier, tap.part * kTileK, w0 + tap.w * kW.dilation,

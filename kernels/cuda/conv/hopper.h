@@ -13,10 +13,11 @@ struct ConvHopperHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.conv.hopper";
   static constexpr std::string_view kSource = "conv/hopper.cuh";
   static constexpr abi::ParameterRange kParameters[] = {
-      {"tile_m", 8, 512}, {"tile_n", 8, 512},  {"tile_k", 8, 128}, {"tile_w", 1, 256},
-      {"tile_h", 1, 256}, {"tile_b", 1, 256},  {"flat", 0, 1},     {"stages", 2, 32},
-      {"split", 1, 8},    {"consumers", 1, 3}, {"swap", 0, 1},     {"ping_pong", 0, 1},
-      kVectorRange,       kBlocksRange,        {"ahead", 0, 1, 0}, {"promote", 0, 1, 0}};
+      {"tile_m", 8, 512},    {"tile_n", 8, 512},  {"tile_k", 8, 128}, {"tile_w", 1, 256},
+      {"tile_h", 1, 256},    {"tile_b", 1, 256},  {"flat", 0, 1},     {"stages", 2, 32},
+      {"split", 1, 8},       {"consumers", 1, 3}, {"swap", 0, 1},     {"ping_pong", 0, 1},
+      kVectorRange,          kBlocksRange,        {"ahead", 0, 1, 0}, {"promote", 0, 1, 0},
+      {"held_b", 0, 1024, 0}};  // if absent: blocks fetch weights with every stage
   static constexpr bool kReadsAhead = true;
 
   /// Nothing but its results is written, and no operand is read where they are.
@@ -44,5 +45,7 @@ ConvPositions PositionsOf(const abi::Problem& problem, bool flat);
 /// Tiles of the output, and steps of tile_k along k.
 int64_t ConvHopperTiles(const abi::Problem& problem, const abi::Parameters& parameters);
 int64_t ConvHopperSteps(const abi::Problem& problem, const abi::Parameters& parameters);
+/// Tiles of tile_n columns and tile_k of k that all weights make.
+int64_t ConvHopperWeightTiles(const abi::Problem& problem, const abi::Parameters& parameters);
 
 }  // namespace aicf::cuda

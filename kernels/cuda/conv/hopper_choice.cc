@@ -60,14 +60,18 @@ int64_t ResidentBlocks(const abi::Parameters& c, int64_t element) {
   return std::clamp<int64_t>(kBytes / (ConvHopperSharedBytes(c, element) + 1024), 1, most);
 }
 
+// With `holds` a block holds all weights in shared memory, and has as many of the row's stages as
+// there is room for beside them.
 abi::Parameters ParametersOf(const ConvHopperRow& r, const abi::Problem& p, bool flat,
-                             int64_t split, int64_t vector, int sm_count) {
+                             int64_t split, int64_t vector, bool holds, const abi::DeviceSpec& d) {
   const int64_t element = DTypeBytes(p.inputs[0].dtype);
   const ConvPositions box = BoxFor(p, flat, r.m);
   const int64_t tile_k = StepFor(p.inputs[0].shape[1], element);
   const auto with = [&](int64_t stages, int64_t blocks) -> abi::Parameters {
     const int64_t all_steps = ConvHopperSteps(p, {{"tile_k", tile_k}});
     const int64_t promote = HopperPromotion(p, CeilDiv(all_steps, split));
+    const int64_t held =
+        holds ? ConvHopperWeightTiles(p, {{"tile_n", r.n}, {"tile_k", tile_k}}) : 0;
     return {{"tile_m", r.m},        {"tile_n", r.n},
             {"tile_k", tile_k},     {"tile_w", box.w},
             {"tile_h", box.h},      {"tile_b", box.b},
@@ -75,18 +79,24 @@ abi::Parameters ParametersOf(const ConvHopperRow& r, const abi::Problem& p, bool
             {"split", split},       {"consumers", r.consumers},
             {"swap", r.swap},       {"ping_pong", r.turns},
             {"vector", vector},     {"blocks", blocks},
-            {"ahead", 0},           {"promote", promote}};
+            {"ahead", 0},           {"promote", promote},
+            {"held_b", held}};
   };
   // Blocks are persistent: whole clusters of them, each of which takes tile after tile.
-  const abi::Parameters one = with(r.stages, split);
+  const int64_t bytes = ConvHopperSharedBytes(with(r.stages, split), element);
+  const int64_t of_stage = bytes - ConvHopperSharedBytes(with(r.stages - 1, split), element);
+  const int64_t over = std::max<int64_t>(0, bytes - static_cast<int64_t>(d.max_shared_bytes));
+  const int64_t stages =
+      holds ? std::max<int64_t>(2, r.stages - CeilDiv(over, of_stage)) : r.stages;
+  const abi::Parameters one = with(stages, split);
   const int64_t tiles = ConvHopperTiles(p, one);
-  const int64_t resident = ResidentBlocks(one, element) * sm_count / split;
+  const int64_t resident = ResidentBlocks(one, element) * d.sm_count / split;
   const int64_t clusters = std::min(tiles, std::max<int64_t>(1, resident));
-  if (clusters < tiles) return with(r.stages, clusters * split);
+  if (clusters < tiles) return with(stages, clusters * split);
   // Where a cluster has only one tile, stages beyond the tile's steps are never filled. Their
   // memory would only keep blocks of the next kernel from starting on the multiprocessor early.
   const int64_t steps = CeilDiv(ConvHopperSteps(p, one), split);
-  return with(std::min(r.stages, std::max<int64_t>(2, steps)), clusters * split);
+  return with(std::min(stages, std::max<int64_t>(2, steps)), clusters * split);
 }
 
 // Whether it may pay to divide k: all blocks run at once, and each has two steps or more.
@@ -94,6 +104,14 @@ bool IsUsefulSplit(const abi::Problem& p, const abi::Parameters& c, int sm_count
   const int64_t resident = ResidentBlocks(c, DTypeBytes(p.inputs[0].dtype));
   return ConvHopperTiles(p, c) * c["split"] <= resident * sm_count &&
          ConvHopperSteps(p, c) >= 2 * c["split"];
+}
+
+// Whether it may pay to hold the weights: a block has several tiles for them. Several blocks of a
+// multiprocessor each hold their own; with operands of 16 bits they are too few then.
+bool MayHoldWeights(const abi::Problem& p, const abi::Parameters& c) {
+  constexpr int64_t kLeastTiles = 3;
+  const bool alone = c["consumers"] > 1 || DTypeBytes(p.inputs[0].dtype) == 1;
+  return alone && ConvHopperTiles(p, c) >= kLeastTiles * c["blocks"];
 }
 
 // Bytes that the epilogue moves per result: the result and its share of the other operands.
@@ -130,6 +148,12 @@ double OperandWaitUs(const abi::Problem& p, const abi::Parameters& c) {
   return parts * (0.6 + 0.4 * parts);
 }
 
+// Bytes of a line of k elements as the copy engine's time goes: it takes as long for 32 or 64
+// elements of 8 bits as for as many of 16.
+double LineBytes(double k, double element) {
+  return element == 1 ? std::min(128.0, 2 * k) : k * element;
+}
+
 // The constants are fitted to an H200's times.
 double ConvHopperUs(const abi::Problem& p, const abi::Parameters& c, const abi::DeviceSpec& d) {
   const auto number = [&](std::string_view name) { return static_cast<double>(c[name]); };
@@ -139,10 +163,12 @@ double ConvHopperUs(const abi::Problem& p, const abi::Parameters& c, const abi::
   const double steps = std::ceil(static_cast<double>(ConvHopperSteps(p, c)) / split);
   // Rates of one multiprocessor: products at the clock rate that the power limit allows, and bytes
   // from the second-level cache.
-  const double rate = d.tensor_flops_per_us * (element > 2 ? 0.55 : 1.1) / d.sm_count;
+  const double rate = d.tensor_flops_per_us * 2.2 / element / d.sm_count;
   constexpr double kCacheBytesPerUs = 150e3, kStoreBytesPerUs = 12.5e3, kLeastStepUs = 0.12;
   const double m = number("tile_m"), n = number("tile_n"), k = number("tile_k");
-  const double products = 2 * m * n * k / rate, fetches = (m + n) * k * element / kCacheBytesPerUs;
+  const double lines = c["held_b"] != 0 ? m : m + n;
+  const double products = 2 * m * n * k / rate;
+  const double fetches = lines * LineBytes(k, element) / kCacheBytesPerUs;
   // Blocks on one multiprocessor share its tensor cores and its path to the cache, but the times
   // that they merely wait overlap.
   const double per_sm = std::max(1.0, std::ceil(number("blocks") / d.sm_count));
@@ -161,7 +187,11 @@ double ConvHopperUs(const abi::Problem& p, const abi::Parameters& c, const abi::
   const double meet = split > 1 ? 1.2 + 0.05 * split : 0;
   const double input = static_cast<double>(abi::ElementsOf(x)) * element;
   const double bytes = abi::ByteCount(p) - input * (1 - ReadShare(p));
-  return d.launch_us + 1.5 + meet + std::max(bytes / (d.bytes_per_us * 0.68), work);
+  const double moved = bytes / (d.bytes_per_us * 0.68);
+  // What takes less time is not hidden altogether. With operands of 8 bits, which are mostly
+  // limited by memory, it decides between tiles; those of 16 bits were fitted without it.
+  const double hidden = element > 1 ? 0 : 0.05 * std::min(moved, work);
+  return d.launch_us + 1.5 + meet + std::max(moved, work) + hidden;
 }
 
 }  // namespace
@@ -172,14 +202,21 @@ std::vector<abi::Candidate> CandidatesFor<ConvHopperHost>(const abi::Problem& p,
   const int64_t vector = HopperVector(p, PreferredVector(ConvHopperHost::kKey, p, 0));
   const bool flat = IsFlatConv(p);
   std::vector<abi::Candidate> all;
+  const auto add = [&](const ConvHopperRow& row, const abi::Parameters& c, std::string suffix) {
+    all.push_back(CandidateOf<ConvHopperHost>(p, c, ConvHopperUs(p, c, d)));
+    all.back().row = StrCat(ConvHopperHost::kKey, "_", row.text, suffix);
+  };
   for (const ConvHopperRow& row : kConvHopperRows) {
+    // First, so that it is chosen where weights are not what takes the time. What measurements
+    // say of the row's tile holds for both.
+    const abi::Parameters holding = ParametersOf(row, p, flat, 1, vector, true, d);
+    if (MayHoldWeights(p, holding) && ConvHopperHost::Refuse(p, holding, d).empty())
+      add(row, holding, "");
     for (int64_t split = 1; split <= (row.splits != 0 ? 8 : 1); split *= 2) {
-      const abi::Parameters parameters = ParametersOf(row, p, flat, split, vector, d.sm_count);
+      const abi::Parameters parameters = ParametersOf(row, p, flat, split, vector, false, d);
       if (!ConvHopperHost::Refuse(p, parameters, d).empty()) continue;
       if (split > 1 && !IsUsefulSplit(p, parameters, d.sm_count)) break;
-      all.push_back(CandidateOf<ConvHopperHost>(p, parameters, ConvHopperUs(p, parameters, d)));
-      all.back().row = StrCat(ConvHopperHost::kKey, "_", row.text);
-      if (split > 1) all.back().row += StrCat("_k", split);
+      add(row, parameters, split > 1 ? StrCat("_k", split) : "");
     }
   }
   return all;

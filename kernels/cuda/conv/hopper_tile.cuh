@@ -36,7 +36,7 @@ constexpr int kImages = kFlat ? 1 : static_cast<int>(Out0::extent(0));
 /// stored.
 constexpr int kPositions = kTileW * kTileH * kTileB;
 static_assert(kPositions <= kTileM, "a tile's positions are its rows");
-constexpr int kFetchedBytes = (kPositions + kTileN) * kRowBytes;
+constexpr int kFetchedBytes = kPositions * kRowBytes + kStageBytesB;
 
 /// k runs over the taps and, in parts of kTileK, over the channels of each.
 constexpr int kChannelParts = static_cast<int>(TilesIn(kChannels, kTileK));

@@ -2,6 +2,10 @@
 // what, and which block of a cluster takes which tile.
 #pragma once
 
+namespace aicf {
+constexpr int kHeldB = 0;  ///< blocks fetch B with every stage
+}
+
 #include "common/hopper_stage.cuh"
 
 namespace aicf {
