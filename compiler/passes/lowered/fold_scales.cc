@@ -192,10 +192,10 @@ class ScaleFolder {
 Status FoldScales(ir::Lowered& lowered, PassContext& context) {
   const RoundingRewrite folded = {
       "fold-scales", "scales of the result in those of the operands", "div",
-      "off by at most 1.5 ULP before it is rounded to a code, a quotient by 0.5; a quotient takes "
-      "the time of three products at least"};
+      "a scale or bias divided by a constant is off by 2^-24 of itself, as the quotient was before "
+      "it was rounded to a code, and a quotient takes the time of three products at least"};
   DividedConstants constants(lowered);
-  bool any = false;
+  const size_t buffers = lowered.buffers.size();
   for (ir::LoweredStep& step : lowered.steps) {
     const abi::Family family = step.problem.family;
     if (family != abi::Family::kGemm && family != abi::Family::kConv) continue;
@@ -205,11 +205,10 @@ Status FoldScales(ir::Lowered& lowered, PassContext& context) {
       epilogue = folder.Epilogue();
       return count;
     };
-    if (!RewriteRoundings(step, context, folded, fold)) continue;
-    step.inputs = folder.operands();
-    any = true;
+    if (RewriteRoundings(step, context, folded, fold)) step.inputs = folder.operands();
   }
-  if (any) ir::DropUnusedBuffers(lowered);
+  // Constants that were divided have lost readers, or were made for a step that keeps its own.
+  if (lowered.buffers.size() > buffers) ir::DropUnusedBuffers(lowered);
   return OkStatus();
 }
 

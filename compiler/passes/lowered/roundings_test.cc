@@ -106,6 +106,57 @@ TEST(Roundings, AWishKeepsWhatTheModelSays) {
   }
 }
 
+// round((x w) * scale / 8), with scales that are constants.
+ir::Lowered Quantised() {
+  ir::Lowered lowered = Product(8);
+  lowered.buffers.resize(4);
+  const Dims shape = {2, 2};
+  for (ir::LoweredBuffer& b : lowered.buffers) {
+    b.shape = shape;
+    b.role = schema::Role::kInput;
+  }
+  ir::LoweredBuffer& scales = lowered.buffers[2];
+  const std::vector<float> values = {1, 2, 3, 4};
+  scales.role = schema::Role::kConstant;
+  scales.constant = ir::Tensor::FromValues<float>(DType::kF32, shape, values);
+  lowered.buffers[3].role = schema::Role::kOutput;
+  ir::LoweredStep& step = lowered.steps[0];
+  step.inputs = {0, 1, 2};
+  step.outputs = {3};
+  step.problem.inputs.push_back(step.problem.inputs[0]);
+  abi::ExprBuilder b;
+  const uint16_t sum = b.Binary(ExprOp::kMul, b.Input(0, DType::kF32), b.Input(1, DType::kF32));
+  const uint16_t quotient = b.Binary(ExprOp::kDiv, sum, b.Const(8, DType::kF32));
+  step.problem.epilogue = b.Finish({b.Unary(ExprOp::kRound, quotient)});
+  lowered.inputs = {0, 1};
+  lowered.outputs = {3};
+  return lowered;
+}
+
+TEST(Roundings, ScalesThatKeepTheirQuotientKeepTheirConstants) {
+  DecisionLog natural;
+  PassContext context;
+  context.decisions = &natural;
+  ir::Lowered folded = Quantised();
+  ASSERT_TRUE(FoldScales(folded, context).ok());
+  EXPECT_FALSE(Has(folded.steps[0].problem.epilogue, ExprOp::kDiv));
+  EXPECT_EQ(folded.buffers[folded.steps[0].inputs[2]].constant.FloatAt(3), 0.5);
+  EXPECT_EQ(folded.buffers.size(), 4u) << "the undivided scales have no reader any more";
+
+  const Result<Wish> wish = ParseSet("node:div.rounding=div", natural);
+  ASSERT_TRUE(wish.ok()) << wish.status().ToString();
+  Wishes wishes;
+  wishes.Add(*wish);
+  DecisionLog log;
+  context.decisions = &log;
+  context.wishes = &wishes;
+  ir::Lowered kept = Quantised();
+  ASSERT_TRUE(FoldScales(kept, context).ok());
+  EXPECT_TRUE(Has(kept.steps[0].problem.epilogue, ExprOp::kDiv));
+  EXPECT_EQ(kept.buffers[kept.steps[0].inputs[2]].constant.FloatAt(3), 4);
+  EXPECT_EQ(kept.buffers.size(), 4u);
+}
+
 TEST(Roundings, OneIsNamedByItsNodeAndWhatItGoesBackTo) {
   const RewriteResult natural = Rewrite(6, nullptr);
   const Result<Wish> wish = ParseSet("node:div.rounding=div", natural.log);
