@@ -533,9 +533,13 @@ TEST(CudaRefusals, OfTheHopperConvolution) {
   EXPECT_EQ(Refused(key, p, base), "");
   EXPECT_EQ(Refused(key, p, with({{"split", 4}, {"blocks", 16}})), "");
   EXPECT_EQ(Refused(key, p, with({{"tile_m", 56}, {"tile_h", 7}, {"swap", 1}})), "");
+  EXPECT_EQ(Refused(key, p, with({{"held_b", 18}})), "");
   ExpectParametersRefused(
       key, p,
-      {{"takes 32, 64 or 128 bytes along k, not 80", with({{"tile_k", 40}})},
+      {{"blocks hold all 18 tiles of weights or none", with({{"held_b", 9}})},
+       {"sum all of k on the tensor cores", with({{"held_b", 18}, {"split", 2}})},
+       {"the tile: it needs", with({{"held_b", 18}, {"stages", 12}})},
+       {"takes 32, 64 or 128 bytes along k, not 80", with({{"tile_k", 40}})},
        {"56 columns are none", with({{"tile_n", 56}})},
        {"taking turns needs two", with({{"ping_pong", 1}})},
        {"100 rows are no whole parts of 64", with({{"tile_m", 100}})},
@@ -552,9 +556,11 @@ TEST(CudaRefusals, OfTheHopperConvolution) {
        {"the tile: it needs", with({{"stages", 16}})}});
   Problem along_k = p;
   along_k.inputs[1].strides = {9 * 64, 1, 3 * 64, 64};
-  ExpectParametersRefused(key, along_k,
-                          {{"a box of 512 weights is above 256",
-                            with({{"tile_m", 8}, {"tile_n", 512}, {"tile_h", 1}, {"swap", 1}})}});
+  ExpectParametersRefused(
+      key, along_k,
+      {{"a box of 512 weights is above 256",
+        with({{"tile_m", 8}, {"tile_n", 512}, {"tile_h", 1}, {"swap", 1}})},
+       {"no whole swizzle patterns", with({{"tile_n", 16}, {"tile_k", 16}, {"held_b", 288}})}});
   const Problem flat = HalfConv({2, 64, 8, 8}, 128, 1, 1, 0);
   EXPECT_EQ(Refused(key, flat, with({{"flat", 1}, {"tile_w", 64}, {"tile_h", 1}})), "");
   ExpectParametersRefused(key, flat,

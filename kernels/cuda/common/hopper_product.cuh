@@ -72,9 +72,8 @@ struct StepRange {
 
 /// The block's shared memory: the tiles of B that it holds (kHeldB), then the stages, then the
 /// consumers' memory for results, then the barriers, then the scales of stages, or the consumers'
-/// moments and parts. In a stage B lies
-/// before A, because it is whole swizzle patterns whatever the tile, so that A begins where one
-/// begins.
+/// moments and parts. In a stage B lies before A, because it is whole swizzle patterns whatever the
+/// tile, so that A begins where one begins.
 struct SharedLayout {
   char* start;  ///< of the stages
   unsigned tiles, barriers;

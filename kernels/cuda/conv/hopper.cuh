@@ -11,9 +11,9 @@
 //   kFlat                   1: all positions of all images are taken as one axis (kTileH and kTileB
 //                           are 1). The window then has one tap with stride 1 and no padding, and
 //                           one stride walks the input in the order of the output's positions
-//   kHeldB                   0, or the tiles of weights that a block holds for all its tiles: all
-//   of
-//                           them, those of one tile's columns after those of the other's
+//   kHeldB                  0: stages have weights, too. Otherwise the number of all tiles of
+//                           weights, which a block holds for all its tiles of the output: for each
+//                           tile of columns those of all steps of k
 //   kStages, kAhead, kConsumers, kSwap, kPingPong, kSplit, kPromote   as in gemm/hopper.cuh
 //
 // Tensor maps, of rank 4, with zeros outside. The swizzle is that of a line's bytes: kTileK
