@@ -5,6 +5,7 @@
 
 #include "compiler/costs/fit.h"
 #include "kernels/abi/packing.h"
+#include "kernels/cuda/conv/hopper.h"
 #include "tests/conformance/packed.h"
 
 namespace aicf::conformance {
@@ -131,6 +132,21 @@ void ReadAhead(KernelOption& o, const abi::Problem& p, const abi::DeviceSpec& de
   }
 }
 
+// Makes the blocks of a convolution that have several tiles each hold the weights, where there is
+// room for them. Candidates do so for fewer kinds of tiles.
+void HoldWeights(KernelOption& o, const abi::Problem& p, const abi::DeviceSpec& device) {
+  const abi::Parameters& set = o.candidate.variant.parameters;
+  if (!set.Has("held_b") || cuda::ConvHopperTiles(p, set) <= set["blocks"]) return;
+  std::vector<abi::Parameter> list(set.begin(), set.end());
+  for (abi::Parameter& parameter : list) {
+    if (parameter.name == "held_b") parameter.value = cuda::ConvHopperWeightTiles(p, set);
+  }
+  const abi::Parameters holding(std::move(list));
+  if (o.kernel->refuse(p, holding, device).empty()) {
+    o.candidate.variant = o.kernel->variant(p, holding);
+  }
+}
+
 }  // namespace
 
 std::vector<KernelOption> VariantsOf(const Case& c, const abi::DeviceSpec& device, size_t most,
@@ -177,6 +193,7 @@ std::vector<KernelCase> GpuRandomCases(Family family, const abi::DeviceSpec& dev
       for (KernelOption& o : fit) {
         ++row(o);
         ++met[o.Name()];
+        if (seed % 4 < 2) HoldWeights(o, c.problem, device);
         if (seed % 2 == 1) ReadAhead(o, c.problem, device);
         cases.push_back({std::move(o), c});
       }
