@@ -31,7 +31,10 @@ bool SourceOf(const abi::ArgBlock& args, const int64_t* out, int64_t* at) {
   const int axis = static_cast<int>(attrs.axis);
   const bool take = attrs.kind == abi::GatherKind::kTake;
   const int after = take ? indices.rank - 1 : 0;  // how far the output shifts the data's later axes
-  for (int d = 0; d < data.rank; ++d) at[d] = out[d < axis ? d : d + after];
+  // A single index has no axis in the output, where the data's later axes lie one further front.
+  for (int d = 0; d < data.rank; ++d) {
+    if (d != axis) at[d] = out[d < axis ? d : d + after];
+  }
   at[axis] = WrappedIndex(LoadAt(indices, take ? out + axis : out).i, data.shape[axis]);
   return at[axis] >= 0;
 }

@@ -133,9 +133,7 @@ void PlanUnits(int threads, Igemm* g) {
 
 void FillOperand(const abi::TensorArg& t, const TileAxes& axes, TileOperand* o) {
   o->dtype = t.dtype;
-  // A tensor without elements may have no memory, which has nothing behind it.
-  o->data = static_cast<char*>(t.data);
-  if (o->data != nullptr) o->data += t.offset * DTypeBytes(t.dtype);
+  o->data = static_cast<char*>(t.data) + t.offset * DTypeBytes(t.dtype);
   for (int i = 0; i < axes.outer_rank; ++i) {
     o->outer_strides[i] = axes.outer[i] < 0 ? 0 : t.strides[axes.outer[i]] * axes.outer_scale[i];
   }

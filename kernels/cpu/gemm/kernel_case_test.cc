@@ -195,7 +195,10 @@ std::vector<std::vector<std::byte>> RunVariant(const abi::KernelInfo& kernel, co
   auto buffers = c.buffers;
   std::vector<std::vector<std::byte>> packed(p.inputs.size());
   std::vector<void*> data;
-  for (auto& buffer : buffers) data.push_back(buffer.data());
+  for (auto& buffer : buffers) {
+    buffer.reserve(64);  // empty buffers have an address, too, as in the runtime
+    data.push_back(buffer.data());
+  }
   for (size_t i = 0; i < p.inputs.size(); ++i) {
     if (!abi::LayoutOf(kernel, p, {}, i)) continue;
     packed[i] = abi::PackedInput(kernel, p, {}, i, buffers[i].data());
