@@ -1,10 +1,8 @@
+#include <algorithm>
 #include <cstring>
-#include <type_traits>
-#include <variant>
 
-#include "schema/artifact_generated.h"
-#include "schema/attr_codec.h"
 #include "schema/codec.h"
+#include "schema/encode_step.h"
 #include "schema/format.h"
 
 namespace aicf::schema {
@@ -33,78 +31,6 @@ auto EncodeDims(FlatBufferBuilder& b, const Dims& d) { return b.CreateVector(d.b
 
 Offset<fb::Name> EncodeName(FlatBufferBuilder& b, const std::string& text) {
   return fb::CreateName(b, b.CreateString(text));
-}
-
-Offset<fb::Expr> EncodeExpr(FlatBufferBuilder& b, const abi::Expr& e) {
-  std::vector<fb::ExprNode> nodes;
-  nodes.reserve(e.nodes.size());
-  for (const abi::ExprNode& n : e.nodes) {
-    nodes.emplace_back(n.imm, n.args[0], n.args[1], n.args[2], Byte(n.op), Byte(n.dtype));
-  }
-  const auto node_list = b.CreateVectorOfStructs(nodes);
-  return fb::CreateExpr(b, node_list, b.CreateVector(e.results));
-}
-
-Offset<fb::View> EncodeView(FlatBufferBuilder& b, const abi::View& v) {
-  const auto shape = EncodeDims(b, v.shape);
-  const auto strides = EncodeDims(b, v.strides);
-  return fb::CreateView(b, Byte(v.dtype), v.offset, shape, strides);
-}
-
-Offset<fb::Problem> EncodeProblem(FlatBufferBuilder& b, const abi::Problem& p) {
-  AttrWriter attrs;
-  abi::Attrs copy = p.attrs;  // Visit is not const: readers share it
-  std::visit([&](auto& a) { a.Visit(attrs); }, copy);
-  const auto ints = b.CreateVector(attrs.ints);
-  const auto reals = b.CreateVector(attrs.reals);
-  const auto inputs = EncodeList<fb::View>(b, p.inputs, EncodeView);
-  const auto outputs = EncodeList<fb::View>(b, p.outputs, EncodeView);
-  const auto prologue = EncodeExpr(b, p.prologue);
-  const auto epilogue = EncodeExpr(b, p.epilogue);
-  const auto score = p.score.empty() ? 0 : EncodeExpr(b, p.score);
-  return fb::CreateProblem(b, Byte(p.family), Byte(p.math), p.core_inputs, ints, reals, inputs,
-                           outputs, prologue, epilogue, score);
-}
-
-fb::Dim3 ToDim3(const uint32_t (&v)[3]) { return {v[0], v[1], v[2]}; }
-
-Offset<fb::Parameter> EncodeParameter(FlatBufferBuilder& b, const abi::Parameter& p) {
-  return fb::CreateParameter(b, b.CreateString(p.name), p.value);
-}
-
-Offset<fb::TensorMap> EncodeTensorMap(FlatBufferBuilder& b, const abi::TensorMap& m) {
-  const auto extents = EncodeDims(b, m.extents);
-  const auto strides = EncodeDims(b, m.strides);
-  const auto box = EncodeDims(b, m.box);
-  const auto steps = EncodeDims(b, m.steps);
-  return fb::CreateTensorMap(b, m.operand, extents, strides, box, steps, m.offset, Byte(m.swizzle),
-                             Byte(m.fill), m.tf32);
-}
-
-Offset<fb::Step> EncodeStep(FlatBufferBuilder& b, const Step& s) {
-  const auto sources = EncodeList<fb::Name>(b, s.sources, EncodeName);
-  const auto kernel = b.CreateString(s.kernel);
-  const auto problem = EncodeProblem(b, s.problem);
-  const auto inputs = b.CreateVector(s.inputs);
-  const auto outputs = b.CreateVector(s.outputs);
-  const auto symbol = b.CreateString(s.symbol);
-  const auto algorithm = b.CreateVector(s.algorithm);
-  const fb::Launch launch(ToDim3(s.launch.grid), ToDim3(s.launch.block), ToDim3(s.launch.cluster),
-                          s.launch.dynamic_shared_bytes);
-  const bool has_launch = s.launch != abi::LaunchConfig{};
-  std::vector<fb::Guard> guards;
-  for (const Guard& g : s.guards) guards.emplace_back(g.buffer, g.expected);
-  const auto guard_list = guards.empty() ? 0 : b.CreateVectorOfStructs(guards);
-  const std::vector<abi::Parameter> numbers(s.parameters.begin(), s.parameters.end());
-  const auto parameters =
-      numbers.empty() ? 0 : EncodeList<fb::Parameter>(b, numbers, EncodeParameter);
-  const auto maps =
-      s.tensor_maps.empty() ? 0 : EncodeList<fb::TensorMap>(b, s.tensor_maps, EncodeTensorMap);
-  const auto waits = s.waits.empty() ? 0 : b.CreateVector(s.waits);
-  return fb::CreateStep(b, sources, kernel, problem, inputs, outputs, s.packed_inputs,
-                        s.workspace_offset, s.workspace_bytes, has_launch ? &launch : nullptr,
-                        s.image, symbol, algorithm, s.library_version, guard_list, parameters, maps,
-                        s.stream, waits, s.programmatic);
 }
 
 Offset<fb::PackedOrigin> EncodeOrigin(FlatBufferBuilder& b, const PackedOrigin& origin) {
@@ -185,9 +111,29 @@ uint64_t SizeBound(const Program& p) {
   return bytes;
 }
 
+bool SameRanks(const abi::View& v) { return v.shape.rank() == v.strides.rank(); }
+
+bool SameRanks(const abi::TensorMap& m) {
+  const int rank = m.extents.rank();
+  return m.strides.rank() == rank && m.box.rank() == rank && m.steps.rank() == rank;
+}
+
+// A record of an operand or a tensor map has one rank.
+bool FitsRecords(const Step& s) {
+  const auto same = [](const auto& list) {
+    return std::ranges::all_of(list, [](const auto& item) { return SameRanks(item); });
+  };
+  return same(s.problem.inputs) && same(s.problem.outputs) && same(s.tensor_maps);
+}
+
 }  // namespace
 
 Result<std::vector<std::byte>> EncodeProgram(const Program& p) {
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    if (FitsRecords(p.steps[i])) continue;
+    return Error(Code::kInvalidArgument, "step ", i,
+                 ": a view or a tensor map has lists of different ranks, which cannot be stored");
+  }
   if (SizeBound(p) > kMaxProgramBytes) {
     return Error(Code::kResource, "the program is too large to store: ", p.steps.size(), " steps, ",
                  p.buffers.size(), " buffers");
@@ -195,14 +141,20 @@ Result<std::vector<std::byte>> EncodeProgram(const Program& p) {
   FlatBufferBuilder b(4096);
   const auto target = b.CreateString(p.target);
   const auto buffers = EncodeList<fb::Buffer>(b, p.buffers, EncodeBuffer);
-  const auto steps = EncodeList<fb::Step>(b, p.steps, EncodeStep);
+  ParameterNames names;
+  const auto steps =
+      EncodeList<fb::Step>(b, p.steps, [&names](FlatBufferBuilder& builder, const Step& step) {
+        return EncodeStep(builder, step, names);
+      });
   const auto images = EncodeList<fb::Image>(b, p.images, EncodeImage);
   const auto entries = EncodeList<fb::EntryPoint>(b, p.entry_points, EncodeEntryPoint);
   const auto metadata = EncodeList<fb::Metadata>(b, p.metadata, EncodeMetadata);
+  const auto parameter_names =
+      names.all().empty() ? 0 : EncodeList<fb::Name>(b, names.all(), EncodeName);
   fb::FinishProgramBuffer(
       b, fb::CreateProgram(b, target, Byte(p.math), p.arena_bytes, p.arena_lower_bound,
                            p.weights_bytes, buffers, steps, images, entries, metadata,
-                           p.guard_image, p.state_bytes));
+                           p.guard_image, p.state_bytes, /*records=*/true, parameter_names));
   std::vector<std::byte> out(b.GetSize());
   std::memcpy(out.data(), b.GetBufferPointer(), out.size());
   return out;

@@ -104,7 +104,7 @@ uint64_t FeaturesOf(const Program& program) {
          (halves ? kFeatureHalves : 0) | (normalizes ? kFeatureRowNorm : 0) |
          (scales ? kFeatureBlockScales : 0) | (moments ? kFeatureMoments : 0) |
          (parts ? kFeatureParts : 0) | (symbols ? kFeatureSymbols : 0) |
-         (appends ? kFeatureAppending : 0);
+         (appends ? kFeatureAppending : 0) | kFeatureRecords;
 }
 
 uint64_t SectionAlignment(SectionKind kind) { return kind == SectionKind::kWeights ? 4096 : 64; }

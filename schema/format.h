@@ -44,8 +44,9 @@ struct RawSection {
 };
 static_assert(sizeof(RawSection) == 40);
 
-/// Required-feature bits. A program has exactly the bits that FeaturesOf names: a reader that does
-/// not know one of them could not run it rightly.
+/// Required-feature bits. A file has exactly the bits that FeaturesOf names for its program, less
+/// kFeatureRecords where the program has none: a reader that does not know one of them could not
+/// run it rightly.
 inline constexpr uint64_t kFeatureState = 1;         ///< states, or metas
 inline constexpr uint64_t kFeatureOrder = 2;         ///< Step.stream, Step.waits, Step.programmatic
 inline constexpr uint64_t kFeatureHalves = 4;        ///< GemmAttrs::halves other than 1
@@ -55,9 +56,11 @@ inline constexpr uint64_t kFeatureMoments = 32;      ///< GemmAttrs::moments_eps
 inline constexpr uint64_t kFeatureParts = 64;        ///< GemmAttrs::part_terms, part_columns
 inline constexpr uint64_t kFeatureSymbols = 128;     ///< Step.symbol with abi::kSymbolPrefix
 inline constexpr uint64_t kFeatureAppending = 256;   ///< AttentionAttrs::append_pairs
-inline constexpr uint64_t kKnownFeatures = kFeatureState | kFeatureOrder | kFeatureHalves |
-                                           kFeatureRowNorm | kFeatureBlockScales | kFeatureMoments |
-                                           kFeatureParts | kFeatureSymbols | kFeatureAppending;
+inline constexpr uint64_t kFeatureRecords = 512;     ///< Program.records
+inline constexpr uint64_t kKnownFeatures =
+    kFeatureState | kFeatureOrder | kFeatureHalves | kFeatureRowNorm | kFeatureBlockScales |
+    kFeatureMoments | kFeatureParts | kFeatureSymbols | kFeatureAppending | kFeatureRecords;
+/// Of a file of the program that is written now.
 uint64_t FeaturesOf(const Program& program);
 inline constexpr uint16_t kMinorOfSignatures = 2;
 inline constexpr uint32_t kMaxSections = 64;

@@ -241,7 +241,8 @@ TEST(FormatTest, AProductOfTwoHalvesIsAFeature) {
     ASSERT_TRUE(file.ok()) << file.status().ToString();
     const auto read = Artifact::Parse(*file, true);
     ASSERT_TRUE(read.ok()) << read.status().ToString();
-    EXPECT_EQ((*read)->header().required_features, halves == 2 ? kFeatureHalves : 0);
+    EXPECT_EQ((*read)->header().required_features,
+              kFeatureRecords | (halves == 2 ? kFeatureHalves : 0));
     EXPECT_EQ((*read)->program().steps[0].problem.as<abi::GemmAttrs>().halves, halves);
   }
 }
@@ -260,7 +261,7 @@ TEST(FormatTest, AProductThatNormalisesRowsIsAFeature) {
   ASSERT_TRUE(file.ok()) << file.status().ToString();
   const auto read = Artifact::Parse(*file, true);
   ASSERT_TRUE(read.ok()) << read.status().ToString();
-  EXPECT_EQ((*read)->header().required_features, kFeatureRowNorm);
+  EXPECT_EQ((*read)->header().required_features, kFeatureRecords | kFeatureRowNorm);
   EXPECT_EQ((*read)->program().steps[0].problem.as<abi::GemmAttrs>().rms_epsilon, 1e-5);
 }
 
@@ -278,7 +279,7 @@ TEST(FormatTest, AProductThatSeesMomentsIsAFeature) {
   ASSERT_TRUE(file.ok()) << file.status().ToString();
   const auto read = Artifact::Parse(*file, true);
   ASSERT_TRUE(read.ok()) << read.status().ToString();
-  EXPECT_EQ((*read)->header().required_features, kFeatureMoments);
+  EXPECT_EQ((*read)->header().required_features, kFeatureRecords | kFeatureMoments);
   const auto& back = (*read)->program().steps[0].problem.as<abi::GemmAttrs>();
   EXPECT_EQ(back.moments_epsilon, 1e-5);
   EXPECT_FALSE(back.rms_epsilon.stored());
@@ -297,7 +298,7 @@ TEST(FormatTest, AProductThatStoresMomentsOfPartsIsAFeature) {
   ASSERT_TRUE(file.ok()) << file.status().ToString();
   const auto read = Artifact::Parse(*file, true);
   ASSERT_TRUE(read.ok()) << read.status().ToString();
-  EXPECT_EQ((*read)->header().required_features, kFeatureParts);
+  EXPECT_EQ((*read)->header().required_features, kFeatureRecords | kFeatureParts);
   EXPECT_EQ((*read)->program().steps[0].problem.as<abi::GemmAttrs>().part_columns, 3);
 }
 
@@ -319,9 +320,9 @@ TEST(FormatTest, AnAttentionThatAppendsIsAFeature) {
   ASSERT_TRUE(file.ok()) << file.status().ToString();
   const auto read = Artifact::Parse(*file, true);
   ASSERT_TRUE(read.ok()) << read.status().ToString();
-  EXPECT_EQ((*read)->header().required_features, kFeatureAppending);
+  EXPECT_EQ((*read)->header().required_features, kFeatureRecords | kFeatureAppending);
   EXPECT_EQ((*read)->program().steps[0].problem.as<abi::AttentionAttrs>().append_pairs, 1);
-  EXPECT_EQ(FeaturesOf(AttentionProgram()), 0u) << "attention that appends nothing";
+  EXPECT_EQ(FeaturesOf(AttentionProgram()), kFeatureRecords) << "attention that appends nothing";
 }
 
 TEST(FormatTest, AProductWithScalesOfBlocksIsAFeature) {
@@ -339,18 +340,18 @@ TEST(FormatTest, AProductWithScalesOfBlocksIsAFeature) {
   ASSERT_TRUE(file.ok()) << file.status().ToString();
   const auto read = Artifact::Parse(*file, true);
   ASSERT_TRUE(read.ok()) << read.status().ToString();
-  EXPECT_EQ((*read)->header().required_features, kFeatureBlockScales);
+  EXPECT_EQ((*read)->header().required_features, kFeatureRecords | kFeatureBlockScales);
   EXPECT_EQ((*read)->program().steps[0].problem.as<abi::GemmAttrs>().scale_terms, 2);
 }
 
 TEST(FormatTest, SymbolsThatHashNumbersAreAFeature) {
   Program p = OnDevice(ChainProgram());
-  EXPECT_EQ(FeaturesOf(p), kFeatureSymbols);
+  EXPECT_EQ(FeaturesOf(p), kFeatureRecords | kFeatureSymbols);
   for (size_t i = 1; i < p.steps.size(); ++i) p.steps[i].symbol = "aicf_cuda_conv_direct_0";
-  EXPECT_EQ(FeaturesOf(p), kFeatureSymbols);
+  EXPECT_EQ(FeaturesOf(p), kFeatureRecords | kFeatureSymbols);
   p.steps[0].symbol = "aicf_cuda_conv_direct_0";
-  EXPECT_EQ(FeaturesOf(p), 0u);
-  EXPECT_EQ(FeaturesOf(ChainProgram()), 0u);
+  EXPECT_EQ(FeaturesOf(p), kFeatureRecords);
+  EXPECT_EQ(FeaturesOf(ChainProgram()), kFeatureRecords);
 }
 
 TEST(FormatTest, ANewerMinorVersionIsAccepted) {

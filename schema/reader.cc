@@ -3,6 +3,7 @@
 // what ties it to weights and images.
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 
 #include "base/guard.h"
 #include "base/hash.h"
@@ -119,14 +120,15 @@ class ArtifactReader {
   }
 
   /// A section that is not interpreted is checked all the same: damage anywhere makes the whole
-  /// file doubtful. It passes through one block, whatever its size.
+  /// file doubtful. It passes through one block, whatever its size, which all
+  /// such sections share and nobody fills with zeros first.
   Status HashSection(const HeaderInfo::Section& s) {
     constexpr uint64_t kBlock = kDigestBlock;
-    std::vector<std::byte> block(std::min(s.bytes, kBlock));
+    if (block_ == nullptr) block_ = std::make_unique_for_overwrite<std::byte[]>(kBlock);
     HashStream hash;
     SectionDigest digest;
-    for (uint64_t done = 0; done < s.bytes; done += block.size()) {
-      const std::span<std::byte> piece(block.data(), std::min(s.bytes - done, kBlock));
+    for (uint64_t done = 0; done < s.bytes; done += kBlock) {
+      const std::span<std::byte> piece(block_.get(), std::min(s.bytes - done, kBlock));
       AICF_RETURN_IF_ERROR(source_.Read(s.offset + done, piece));
       hash.Update(piece);
       if (NeedsDigest(s)) digest.Update(piece);
@@ -157,8 +159,8 @@ class ArtifactReader {
   }
 
   Status ReadProgram() {
-    AICF_ASSIGN_OR_RETURN(artifact_->program_,
-                          DecodeProgram(artifact_->bytes(SectionKind::kProgram)));
+    const std::span<const std::byte> section = artifact_->bytes(SectionKind::kProgram);
+    AICF_ASSIGN_OR_RETURN(artifact_->program_, DecodeProgram(section));
     const Program& program = artifact_->program_;
     AICF_RETURN_IF_ERROR(VerifyProgram(program));
     AICF_ASSIGN_OR_RETURN(const uint64_t peak, PeakDeviceBytes(program));
@@ -166,10 +168,10 @@ class ArtifactReader {
       return Error(Code::kBadArtifact, "header: peak device memory ",
                    artifact_->header_.peak_device_bytes, ", the program needs ", peak);
     }
-    if (artifact_->header_.required_features != FeaturesOf(program)) {
+    const uint64_t features = FeaturesOf(program) & ~(HoldsRecords(section) ? 0 : kFeatureRecords);
+    if (artifact_->header_.required_features != features) {
       return Error(Code::kBadArtifact, "header: required features ",
-                   artifact_->header_.required_features, ", the program needs ",
-                   FeaturesOf(program));
+                   artifact_->header_.required_features, ", the program needs ", features);
     }
     AICF_RETURN_IF_ERROR(CheckGoldenSection(program, artifact_->bytes(SectionKind::kGolden)));
     AICF_RETURN_IF_ERROR(CheckLanguageSection(artifact_->bytes(SectionKind::kLanguage)));
@@ -179,6 +181,7 @@ class ArtifactReader {
   ByteSource& source_;
   const bool with_optional_;
   const TrustedKeys* const required_;
+  std::unique_ptr<std::byte[]> block_;  ///< of HashSection
   std::vector<Digest> digests_;  ///< of the sections but the signature, where one is required
   std::shared_ptr<Artifact> artifact_;
 };

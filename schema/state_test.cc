@@ -336,18 +336,18 @@ TEST(StateTest, TravelsInAFileWithItsFeatureAndItsMemory) {
     const auto read = Artifact::Parse(*file, true);
     ASSERT_TRUE(read.ok()) << read.status().ToString();
     EXPECT_EQ(ToString((*read)->program()), ToString(p));
-    EXPECT_EQ((*read)->header().required_features, kFeatureState);
+    EXPECT_EQ((*read)->header().required_features, kFeatureRecords | kFeatureState);
     EXPECT_EQ((*read)->header().peak_device_bytes, p.arena_bytes + p.weights_bytes + p.state_bytes);
     std::vector<std::byte> without = *file;
     RawHeader h;
     std::memcpy(&h, without.data(), sizeof h);
-    h.required_features = 0;
+    h.required_features = kFeatureRecords;
     std::memcpy(without.data(), &h, sizeof h);
     Reseal(without);
     EXPECT_EQ(Artifact::Parse(without, true).status().message(),
-              "header: required features 0, the program needs 1");
+              "header: required features 512, the program needs 513");
   }
-  EXPECT_EQ(FeaturesOf(ChainProgram()), 0u);
+  EXPECT_EQ(FeaturesOf(ChainProgram()), kFeatureRecords);
 }
 
 }  // namespace

@@ -80,25 +80,25 @@ TEST(Streams, AreARequiredFeature) {
   const std::function<void(Program&)> kUses[] = {
       [](Program& p) { p.steps[0].stream = 1; }, [](Program& p) { p.steps[1].waits = {0}; },
       [](Program& p) { p.steps[1].programmatic = true; }};
-  EXPECT_EQ(FeaturesOf(OnDevice(ChainProgram())), kFeatureSymbols);
+  constexpr uint64_t kOthers = kFeatureRecords | kFeatureSymbols;
+  EXPECT_EQ(FeaturesOf(OnDevice(ChainProgram())), kOthers);
   for (const auto& use : kUses) {
     Program p = OnDevice(ChainProgram());
     use(p);
-    EXPECT_EQ(FeaturesOf(p), kFeatureOrder | kFeatureSymbols);
+    EXPECT_EQ(FeaturesOf(p), kFeatureOrder | kOthers);
   }
   const auto file = Serialize(ContentsOf(Diamond()));
   ASSERT_TRUE(file.ok()) << file.status().ToString();
-  EXPECT_EQ((*Artifact::Parse(*file, true))->header().required_features,
-            kFeatureOrder | kFeatureSymbols);
+  EXPECT_EQ((*Artifact::Parse(*file, true))->header().required_features, kFeatureOrder | kOthers);
   // The bit and the program have to agree.
   std::vector<std::byte> without = *file;
   RawHeader h;
   std::memcpy(&h, without.data(), sizeof h);
-  h.required_features = kFeatureSymbols;
+  h.required_features = kOthers;
   std::memcpy(without.data(), &h, sizeof h);
   Reseal(without);
   EXPECT_EQ(Artifact::Parse(without, true).status().message(),
-            "header: required features 128, the program needs 130");
+            "header: required features 640, the program needs 642");
 }
 
 TEST(Streams, WaitsNameEarlierStepsOfOtherStreams) {

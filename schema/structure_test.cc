@@ -34,13 +34,13 @@ TEST(StructureTest, E1BuffersAboveTheLimitNeverReachTheVerifier) {
 
 TEST(StructureTest, E2MisalignedVectorsAreRefused) {
   Editable e;
-  const fb::View* view = e.root().steps()->Get(0)->problem()->inputs()->Get(0);
+  const fb::Buffer* buffer = e.root().buffers()->Get(0);
   const auto raw = VectorOf<int64_t>({4, 5});
   const size_t aligned = e.Append(raw, 4);  // length at 4 mod 8: elements at 0 mod 8
-  e.Point(e.FieldAt(view, fb::View::VT_SHAPE), aligned);
+  e.Point(e.FieldAt(buffer, fb::Buffer::VT_SHAPE), aligned);
   ASSERT_TRUE(e.Decode().ok()) << e.Decode().ToString();
   const size_t misaligned = e.Append(raw, 0);
-  e.Point(e.FieldAt(view, fb::View::VT_SHAPE), misaligned);
+  e.Point(e.FieldAt(buffer, fb::Buffer::VT_SHAPE), misaligned);
   EXPECT_TRUE(PassesTheVerifier(e.bytes())) << "then this check of ours is no longer needed";
   ExpectBadArtifact(e.Decode(), "misaligned");
 }
@@ -84,8 +84,7 @@ TEST(StructureTest, E5EveryEnumerationIsChecked) {
        }},
       {"unknown dtype 250",
        [](const Editable& e) {
-         return e.FieldAt(e.root().steps()->Get(8)->problem()->inputs()->Get(1),
-                          fb::View::VT_DTYPE);
+         return e.PositionOf(e.root().steps()->Get(8)->problem()->operands()->Get(1)) + 8;
        }},
       {"unknown expression operator 250",
        [](const Editable& e) {
@@ -134,16 +133,14 @@ TEST(StructureTest, E7RequiredFieldsMustBePresent) {
 
 TEST(StructureTest, E8TableCountsAreBounded) {
   Editable e;
-  // A list of many offsets to one empty view after it: each visit is another table.
-  const fb::Problem* problem = e.root().steps()->Get(0)->problem();
-  const size_t list_field = e.FieldAt(problem, fb::Problem::VT_INPUTS);
+  // A list of many offsets to one empty buffer after it: each visit is another table.
+  const size_t list_field = e.FieldAt(&e.root(), fb::Program::VT_BUFFERS);
   constexpr uint32_t kMany = 200000;
   const size_t list = e.Append(VectorOf(std::vector<uint32_t>(kMany)), 4);
-  // Sizes of vtable and table, then dtype and offset absent, shape at 4, strides at 8.
-  const size_t table = AppendTable(e, {12, 12, 0, 0, 4, 8}, 12);
-  const size_t empty = e.Append(VectorOf(std::vector<int64_t>()), 4);
-  e.Point(table + 4, empty);
-  e.Point(table + 8, empty);
+  // Sizes of vtable and table, then name at 4, three fields absent, shape at 8.
+  const size_t table = AppendTable(e, {14, 12, 4, 0, 0, 0, 8}, 12);
+  e.Point(table + 4, e.Append(VectorOf(std::vector<char>()), 4));
+  e.Point(table + 8, e.Append(VectorOf(std::vector<int64_t>()), 4));
   for (uint32_t i = 0; i < kMany; ++i) e.Point(list + 4 + 4 * i, table);
   e.Point(list_field, list);
   EXPECT_TRUE(PassesTheVerifier(e.bytes()));
@@ -152,8 +149,8 @@ TEST(StructureTest, E8TableCountsAreBounded) {
 
 TEST(StructureTest, E9SharedObjectsDoNotMultiply) {
   Editable e;
-  const size_t field = e.FieldAt(e.root().steps()->Get(0), fb::Step::VT_SOURCES);
-  // 2,000 source names that are one table of 60,000 bytes after the list: 120 MB from 70 KB.
+  const size_t field = e.FieldAt(&e.root(), fb::Program::VT_METADATA);
+  // 2,000 entries that are one table of 60,000 bytes after the list: 240 MB from 70 KB.
   constexpr uint32_t kMany = 2000;
   const size_t list = e.Append(VectorOf(std::vector<uint32_t>(kMany)), 4);
   const std::string long_name(60000, 'a');
@@ -162,9 +159,10 @@ TEST(StructureTest, E9SharedObjectsDoNotMultiply) {
   auto text = VectorOf(characters);
   const uint32_t length = 60000;
   std::memcpy(text.data(), &length, sizeof length);
-  const size_t table_at = AppendTable(e, {6, 8, 4}, 8);  // its one field at 4
+  const size_t table_at = AppendTable(e, {8, 12, 4, 8}, 12);  // key at 4, value at 8
   const size_t text_at = e.Append(text, 4);
   e.Point(table_at + 4, text_at);
+  e.Point(table_at + 8, text_at);
   for (uint32_t i = 0; i < kMany; ++i) e.Point(list + 4 + 4 * i, table_at);
   e.Point(field, list);
   EXPECT_TRUE(PassesTheVerifier(e.bytes()));
@@ -224,12 +222,113 @@ TEST(StructureTest, WrongIdentifiersAreRefused) {
   ExpectBadArtifact(e.Decode(), "well-formed");
 }
 
-TEST(StructureTest, RanksAreBounded) {
+// Decodes, whatever it means.
+Program RecordedProgram() {
+  Program p = AddProgram();
+  p.steps[0].parameters = {{"tile_m", 64}, {"stages", 2}};
+  p.steps[0].tensor_maps = {
+      {.operand = 1, .extents = {8}, .strides = {1}, .box = {4}, .steps = {1}}};
+  return p;
+}
+
+// A step with everything that is stored as records, and its problem.
+struct Recorded {
+  Recorded() : e(RecordedProgram()), step(e.root().steps()->Get(0)), problem(step->problem()) {}
   Editable e;
-  const fb::View* view = e.root().steps()->Get(0)->problem()->inputs()->Get(0);
-  const size_t field = e.FieldAt(view, fb::View::VT_STRIDES);
-  e.Point(field, e.Append(VectorOf(std::vector<int64_t>(9, 1)), 4));
-  ExpectBadArtifact(e.Decode(), "rank 9, limit 8");
+  const fb::Step* step;
+  const fb::Problem* problem;
+};
+
+TEST(StructureTest, RanksAreBounded) {
+  Recorded r;
+  r.e.Put(r.e.PositionOf(r.problem->operands()->Get(0)) + 9, uint8_t{9});
+  ExpectBadArtifact(r.e.Decode(), "rank 9, limit 8");
+}
+
+TEST(StructureTest, RecordsHaveTheAxesThatTheySay) {
+  const auto rank_of_operand = [](Recorded& r, int more) {
+    const fb::Operand* operand = r.problem->operands()->Get(0);
+    r.e.Put(r.e.PositionOf(operand) + 9, static_cast<uint8_t>(operand->rank() + more));
+  };
+  const auto rank_of_map = [](Recorded& r, int more) {
+    const fb::Map* map = r.step->maps()->Get(0);
+    r.e.Put(r.e.PositionOf(map) + 12, static_cast<uint8_t>(map->rank() + more));
+  };
+  for (const auto& put : {+rank_of_operand, +rank_of_map}) {
+    for (const int more : {-1, 0, 1}) {
+      Recorded r;
+      put(r, more);
+      EXPECT_TRUE(PassesTheVerifier(r.e.bytes()));
+      if (more == 0) {
+        EXPECT_TRUE(r.e.Decode().ok()) << r.e.Decode().ToString();
+      } else {
+        ExpectBadArtifact(r.e.Decode(), more < 0 ? "more axes than its records say"
+                                                 : "fewer axes than its records say");
+      }
+    }
+  }
+}
+
+TEST(StructureTest, OperandsAreInputsAndOutputs) {
+  Recorded r;
+  r.e.Put(r.e.FieldAt(r.problem, fb::Problem::VT_INPUT_COUNT),
+          uint32_t{r.problem->operands()->size() + 1});
+  ExpectBadArtifact(r.e.Decode(), "fewer operands than inputs");
+}
+
+TEST(StructureTest, NumbersHaveNames) {
+  Recorded r;
+  const uint32_t count = r.e.root().parameter_names()->size();
+  r.e.Put(r.e.PositionOf(r.step->numbers()->Get(0)) + 8, count);
+  ExpectBadArtifact(r.e.Decode(), "parameter name ");
+  Recorded other;
+  const flatbuffers::String* name = other.e.root().parameter_names()->Get(0)->text();
+  other.e.Put(other.e.PositionOf(name->Data()), 'A');
+  ExpectBadArtifact(other.e.Decode(), "a parameter's name is none");
+}
+
+TEST(StructureTest, ModesOfTensorMapsAreChecked) {
+  for (const auto& [at, sentence] :
+       {std::pair{size_t{13}, "unknown swizzle 250"}, std::pair{size_t{14}, "unknown fill 250"}}) {
+    Recorded r;
+    r.e.Put(r.e.PositionOf(r.step->maps()->Get(0)) + at, uint8_t{250});
+    ExpectBadArtifact(r.e.Decode(), sentence);
+  }
+}
+
+TEST(StructureTest, NamesOfSourceNodesEndInOrder) {
+  Program p = AddProgram();
+  p.steps[0].sources = {"first", "", "second"};
+  const auto with_end = [&p](uint32_t at, uint32_t end) {
+    Editable e(p);
+    e.Put(e.PositionOf(e.root().steps()->Get(0)->source_ends()->Data()) + 4 * at, end);
+    return e.Decode();
+  };
+  EXPECT_TRUE(with_end(1, 5).ok());
+  ExpectBadArtifact(with_end(1, 4), "end out of order");
+  ExpectBadArtifact(with_end(2, 12), "end out of order");
+  ExpectBadArtifact(with_end(2, 10), "text behind the names");
+  // A name that ends inside of a character is no text.
+  p.steps[0].sources = {"\u00e9", "e"};
+  EXPECT_TRUE(with_end(0, 2).ok());
+  ExpectBadArtifact(with_end(0, 1), "not UTF-8");
+}
+
+TEST(StructureTest, ListsOfDifferentRanksCannotBeStored) {
+  const Program p = RecordedProgram();
+  Program views = p, maps = p;
+  views.steps[0].problem.inputs[0].strides.push_back(1);
+  maps.steps[0].tensor_maps[0].box.push_back(1);
+  EXPECT_TRUE(EncodeProgram(p).ok());
+  EXPECT_EQ(EncodeProgram(views).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(EncodeProgram(maps).status().code(), Code::kInvalidArgument);
+}
+
+// Whoever takes the bit away asks for tables, which are not there.
+TEST(StructureTest, AProgramWithoutRecordsHasTables) {
+  Editable e;
+  e.Put(e.FieldAt(&e.root(), fb::Program::VT_RECORDS), uint8_t{0});
+  ExpectBadArtifact(e.Decode(), "a field of a step is missing");
 }
 
 }  // namespace

@@ -360,7 +360,7 @@ TEST(VerifyDeviceTest, StatesThatOneStepChangesMayBeReadBeforeItsWait) {
        "reads the old value"}};
   ExpectFaults(AppendingProgram(KeysAre::kLeftAlone, true), kFaults);
   EXPECT_EQ(FeaturesOf(AppendingProgram(KeysAre::kLeftAlone, true)),
-            kFeatureState | kFeatureSymbols | kFeatureAppending);
+            kFeatureRecords | kFeatureState | kFeatureSymbols | kFeatureAppending);
 }
 
 // The step that writes the state may still run, or run already, while the attention reads ahead.

@@ -7,6 +7,8 @@
 
 #include "kernels/abi/instance_symbol.h"
 #include "runtime/cuda/device.h"
+#include "schema/codec.h"
+#include "schema/verify.h"
 #include "tests/artifacts/samples.h"
 
 namespace aicf::artifacts {
@@ -23,6 +25,18 @@ TEST_P(CommittedTest, LoadsAndComputesItsSamplesOnTheCpu) {
   ASSERT_TRUE(committed.ok()) << committed.status().ToString();
   const auto outputs = RunSamplesOnCpu(committed->program, committed->golden);
   EXPECT_TRUE(outputs.ok()) << outputs.status().ToString();
+}
+
+// What aicf writes today holds the same program, whichever form the artifact's steps have.
+TEST_P(CommittedTest, IsTheSameProgramWhenItIsStoredAgain) {
+  const auto committed = Load(GetParam());
+  ASSERT_TRUE(committed.ok()) << committed.status().ToString();
+  const schema::Program& program = committed->artifact->program();
+  const auto stored = schema::EncodeProgram(program);
+  ASSERT_TRUE(stored.ok()) << stored.status().ToString();
+  const auto again = schema::DecodeProgram(*stored);
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(schema::ToString(*again), schema::ToString(program));
 }
 
 TEST_P(CommittedTest, AWrongExpectationIsFound) {
@@ -160,6 +174,46 @@ TEST_P(Coverage, WhatOneTargetAloneHasIsThere) {
   EXPECT_TRUE(AnyStep([](const Step& s) { return s.launch.dynamic_shared_bytes > 0; }));
   EXPECT_TRUE(AnyProgram([](const schema::Program& p) { return p.guard_image >= 0; }));
   for (const auto& a : artifacts_) EXPECT_FALSE(a->images().empty());
+}
+
+TEST_P(Coverage, StepsAreTablesAndRecords) {
+  const auto has_records = [](const auto& a) {
+    return schema::HoldsRecords(a->bytes(schema::SectionKind::kProgram));
+  };
+  const auto with = std::ranges::count_if(artifacts_, has_records);
+  EXPECT_GE(with, 1);
+  EXPECT_LT(with, static_cast<ptrdiff_t>(artifacts_.size()));
+  if (GetParam() == "cpu") return;
+  EXPECT_TRUE(std::ranges::any_of(artifacts_, [&](const auto& a) {
+    return has_records(a) && std::ranges::any_of(a->program().steps, [](const Step& s) {
+             return !s.tensor_maps.empty();
+           });
+  })) << "no record of a tensor map";
+}
+
+// A program whose steps are tables, damaged: tests in schema/ damage those that aicf writes today.
+TEST(Tables, EveryBitOfAProgramIsRefusedOrMeansSomething) {
+  const std::vector<std::string> paths = CommittedArtifacts("cpu");
+  const auto path =
+      std::ranges::find_if(paths, [](const auto& p) { return NameOf(p) == "boxes.cpu"; });
+  ASSERT_NE(path, paths.end());
+  const auto committed = Load(*path);
+  ASSERT_TRUE(committed.ok()) << committed.status().ToString();
+  const std::span<const std::byte> section =
+      committed->artifact->bytes(schema::SectionKind::kProgram);
+  ASSERT_FALSE(schema::HoldsRecords(section));
+  std::vector<std::byte> bytes(section.begin(), section.end());
+  int refused = 0, accepted = 0;
+  for (size_t bit = 0; bit < bytes.size() * 8; bit += 3) {
+    const std::byte mask = std::byte{1} << (bit % 8);
+    bytes[bit / 8] ^= mask;
+    const auto program = schema::DecodeProgram(bytes);
+    const Status status = program.ok() ? schema::VerifyProgram(*program) : program.status();
+    ++(status.ok() ? accepted : refused);
+    bytes[bit / 8] ^= mask;
+  }
+  EXPECT_GT(refused, accepted);
+  EXPECT_GT(accepted, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Target, Coverage, ::testing::Values("cpu", "cuda"),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the committed artifacts again: every model of models.py, for a CPU and for CUDA, two for other GPUs, and two
-for CUDA in a later version of the format ("numbers": the symbols of their device code hash numbers).
+"""Makes the committed artifacts again: every model of models.py, for a CPU and for CUDA, two for other GPUs, and four
+in later versions of the format ("numbers": the symbols of their device code hash numbers; "records": so they do, and
+their steps hold operands, parameters and tensor maps as records).
 
     make.py --bin build/dev/bin [--only REGEX]
 
@@ -24,7 +25,8 @@ import toolkit  # tests/exporters, which models.py has put on the path
 
 TARGETS = {"cpu": "cpu:baseline", "cuda": "cuda:sm_90a"}
 MORE_TARGETS = {"packed": {"sm_80": "cuda:sm_80"}, "image": {"sm_120": "cuda:sm_120", "numbers.cuda": "cuda:sm_90a"},
-                "sequence": {"numbers.cuda": "cuda:sm_90a"}}
+                "product": {"records.cuda": "cuda:sm_90a"},
+                "sequence": {"numbers.cuda": "cuda:sm_90a", "records.cpu": "cpu:baseline"}}
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 

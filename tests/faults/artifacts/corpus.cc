@@ -204,8 +204,7 @@ void AddTables(Corpus& c) {
           schema::testing::FileAround(program, ContentsOf(schema::testing::ChainProgram())));
   };
   Editable misaligned;
-  const auto& inputs = *misaligned.root().steps()->Get(0)->problem()->inputs();
-  misaligned.Point(misaligned.FieldAt(inputs.Get(0), fb::View::VT_SHAPE),
+  misaligned.Point(misaligned.FieldAt(misaligned.root().buffers()->Get(0), fb::Buffer::VT_SHAPE),
                    misaligned.Append(VectorOf<int64_t>({4, 5}), 0));
   add("e02_misaligned_vector", "misaligned", misaligned.bytes());
 
@@ -226,32 +225,32 @@ void AddTables(Corpus& c) {
   absent.Put(vtable + fb::Program::VT_STEPS, uint16_t{0});
   add("e07_no_steps", "program section", absent.bytes());
 
-  // One view, read again for each of many offsets to it.
+  // One buffer, read again for each of many offsets to it.
   Editable tables;
   constexpr uint32_t kMany = 50000;
-  const auto* problem = tables.root().steps()->Get(0)->problem();
-  const size_t list_field = tables.FieldAt(problem, fb::Problem::VT_INPUTS);
+  const size_t list_field = tables.FieldAt(&tables.root(), fb::Program::VT_BUFFERS);
   const size_t list = tables.Append(VectorOf(std::vector<uint32_t>(kMany)), 4);
-  const size_t view = AppendTable(tables, {12, 12, 0, 0, 4, 8}, 12);
-  const size_t empty = tables.Append(VectorOf(std::vector<int64_t>()), 4);
-  tables.Point(view + 4, empty);
-  tables.Point(view + 8, empty);
-  for (uint32_t i = 0; i < kMany; ++i) tables.Point(list + 4 + 4 * i, view);
+  const size_t buffer = AppendTable(tables, {14, 12, 4, 0, 0, 0, 8}, 12);
+  tables.Point(buffer + 4, tables.Append(VectorOf(std::vector<char>()), 4));
+  tables.Point(buffer + 8, tables.Append(VectorOf(std::vector<int64_t>()), 4));
+  for (uint32_t i = 0; i < kMany; ++i) tables.Point(list + 4 + 4 * i, buffer);
   tables.Point(list_field, list);
   add("e08_many_tables", "program section", tables.bytes());
 
-  // 2,000 names that are one name of 60,000 bytes.
+  // 2,000 entries whose key and value are one text of 60,000 bytes.
   Editable shared;
-  constexpr uint32_t kNames = 2000, kLength = 60000;
-  const size_t field = shared.FieldAt(shared.root().steps()->Get(0), fb::Step::VT_SOURCES);
-  const size_t names = shared.Append(VectorOf(std::vector<uint32_t>(kNames)), 4);
+  constexpr uint32_t kEntries = 2000, kLength = 60000;
+  const size_t field = shared.FieldAt(&shared.root(), fb::Program::VT_METADATA);
+  const size_t entries = shared.Append(VectorOf(std::vector<uint32_t>(kEntries)), 4);
   Bytes text(4 + kLength + 1, std::byte{'a'});
   std::memcpy(text.data(), &kLength, sizeof kLength);
   text.back() = std::byte{0};
-  const size_t name = AppendTable(shared, {6, 8, 4}, 8);
-  shared.Point(name + 4, shared.Append(text, 4));
-  for (uint32_t i = 0; i < kNames; ++i) shared.Point(names + 4 + 4 * i, name);
-  shared.Point(field, names);
+  const size_t entry = AppendTable(shared, {8, 12, 4, 8}, 12);
+  const size_t text_at = shared.Append(text, 4);
+  shared.Point(entry + 4, text_at);
+  shared.Point(entry + 8, text_at);
+  for (uint32_t i = 0; i < kEntries; ++i) shared.Point(entries + 4 + 4 * i, entry);
+  shared.Point(field, entries);
   add("e09_shared_names", "shared", shared.bytes());
 }
 
