@@ -120,11 +120,13 @@ class ArtifactReader {
   }
 
   /// A section that is not interpreted is checked all the same: damage anywhere makes the whole
-  /// file doubtful. It passes through one block, whatever its size, which all
-  /// such sections share and nobody fills with zeros first.
+  /// file doubtful. It passes through one block, whatever its size, which all such sections share
+  /// and nobody fills with zeros first.
   Status HashSection(const HeaderInfo::Section& s) {
     constexpr uint64_t kBlock = kDigestBlock;
-    if (block_ == nullptr) block_ = std::make_unique_for_overwrite<std::byte[]>(kBlock);
+    if (block_ == nullptr) {
+      block_ = std::make_unique_for_overwrite<std::byte[]>(std::min(source_.size(), kBlock));
+    }
     HashStream hash;
     SectionDigest digest;
     for (uint64_t done = 0; done < s.bytes; done += kBlock) {

@@ -33,7 +33,10 @@ Problem SomeAttention() {
   p.outputs = {DenseView(DType::kF16, {2, 4, 3, 7}), DenseView(DType::kF32, {2, 4, 3})};
   ExprBuilder b;
   const uint16_t none = b.Const(-std::numeric_limits<double>::infinity(), DType::kF32);
-  p.score = b.Finish({b.Select(b.Input(1, DType::kBool), b.Input(0, DType::kF32), none)});
+  // One after the other: the order in which nodes are made is part of the symbol.
+  const uint16_t score = b.Input(0, DType::kF32);
+  const uint16_t mask = b.Input(1, DType::kBool);
+  p.score = b.Finish({b.Select(mask, score, none)});
   return p;
 }
 

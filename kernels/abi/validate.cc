@@ -54,26 +54,6 @@ Status CheckFamily(const Problem& p) {
   return Bad(p, "unknown family");
 }
 
-constexpr int kMaxInputs = 56;
-constexpr int kMaxRawInputs = 4;  // RawInputs: two sums and two moments
-
-// The dtypes of an expression's inputs: of raw results, then of operands.
-class InputDTypes {
- public:
-  void Add(DType dtype) {
-    if (count_ < std::size(dtypes_)) dtypes_[count_++] = dtype;
-  }
-  void Add(std::span<const View> views) {
-    for (const View& v : views) Add(v.dtype);
-  }
-  DType operator[](size_t i) const { return dtypes_[i]; }
-  std::span<const DType> all() const { return {dtypes_, count_}; }
-
- private:
-  DType dtypes_[kMaxInputs + kMaxRawInputs] = {};
-  size_t count_ = 0;
-};
-
 Status CheckExpressions(const Problem& p) {
   const bool has_prologue = HasPrologue(p.family);
   if (!has_prologue && !HasHidden(p.family) && !p.prologue.empty()) {

@@ -26,18 +26,27 @@ Status CheckExciteDTypes(const Problem& p, const ExciteShape& s) {
   return OkStatus();
 }
 
+// What an expression between input and output computes, and what its operands are called.
+struct Middle {
+  std::string_view name, operand;
+};
+constexpr Middle kHiddenUnit{"hidden unit", "an operand of the hidden unit"};
+constexpr Middle kGate{"gate", "an operand of the gate"};
+
 // Checks one of the two expressions between input and output: the prologue of the hidden units, or
 // the score of the gates. It reads a product and the operands [first, end), all of shape `domain`.
 Status CheckMiddle(const Problem& p, const Expr& expr, int first, int end, const Dims& domain,
-                   std::string_view name) {
-  std::vector<DType> inputs = {DType::kF32};
+                   const Middle& middle) {
+  const std::string_view name = middle.name;
+  InputDTypes inputs;
+  inputs.Add(DType::kF32);
   for (int k = first; k < end; ++k) {
     const View& v = p.inputs[static_cast<size_t>(k)];
-    AICF_RETURN_IF_ERROR(CheckSameShape(p, v, domain, StrCat("an operand of the ", name)));
-    inputs.push_back(v.dtype);
+    AICF_RETURN_IF_ERROR(CheckSameShape(p, v, domain, middle.operand));
+    inputs.Add(v.dtype);
   }
   if (expr.empty() && end > first) return Bad(p, "operands of a ", name, " without an expression");
-  AICF_RETURN_IF_ERROR(ValidateExpr(expr, inputs, 2));
+  AICF_RETURN_IF_ERROR(ValidateExpr(expr, inputs.all(), 2));
   if (expr.empty()) return OkStatus();
   if (expr.results.size() != 1) return Bad(p, "a ", name, " has one result");
   const DType result = expr.nodes[expr.results[0]].dtype;
@@ -56,9 +65,9 @@ Status CheckRules<Family::kExcite>(const Problem& p) {
   AICF_RETURN_IF_ERROR(CheckExciteDTypes(p, s));
   AICF_RETURN_IF_ERROR(CheckSameShape(p, p.inputs[0], {s.hidden, out[1]}, "w1"));
   AICF_RETURN_IF_ERROR(CheckSameShape(p, p.inputs[1], {out[1], s.hidden}, "w2"));
-  AICF_RETURN_IF_ERROR(CheckMiddle(p, p.prologue, s.hidden_first, s.gate_first,
-                                   {s.images, s.hidden}, "hidden unit"));
-  return CheckMiddle(p, p.score, s.gate_first, s.gate_end, {s.images, s.channels}, "gate");
+  AICF_RETURN_IF_ERROR(
+      CheckMiddle(p, p.prologue, s.hidden_first, s.gate_first, {s.images, s.hidden}, kHiddenUnit));
+  return CheckMiddle(p, p.score, s.gate_first, s.gate_end, {s.images, s.channels}, kGate);
 }
 
 }  // namespace aicf::abi

@@ -2,6 +2,8 @@
 /// returns kBadArtifact with the family and the rule that is broken.
 #pragma once
 
+#include <iterator>
+#include <span>
 #include <string_view>
 
 #include "base/real_text.h"
@@ -41,6 +43,27 @@ inline Status CheckReal(const Problem& p, std::string_view name, double value, R
   return Bad(p, name, " ", RealText(value), ", expected ", RealText(range.low), " to ",
              RealText(range.high));
 }
+
+inline constexpr int kMaxInputs = 56;    ///< of a step
+inline constexpr int kMaxRawInputs = 4;  ///< RawInputs: two sums and two moments
+
+/// The dtypes of an expression's inputs: of raw results, then of operands. More than there may be
+/// are left out.
+class InputDTypes {
+ public:
+  void Add(DType dtype) {
+    if (count_ < std::size(dtypes_)) dtypes_[count_++] = dtype;
+  }
+  void Add(std::span<const View> views) {
+    for (const View& v : views) Add(v.dtype);
+  }
+  DType operator[](size_t i) const { return dtypes_[i]; }
+  std::span<const DType> all() const { return {dtypes_, count_}; }
+
+ private:
+  DType dtypes_[kMaxInputs + kMaxRawInputs] = {};
+  size_t count_ = 0;
+};
 
 /// The rules of a product's halves, and of the norm of its rows where it has one (GemmAttrs).
 Status CheckHalves(const Problem& p, int64_t halves);
