@@ -9,22 +9,22 @@
 namespace aicf::fuzz {
 namespace {
 
-struct File {
+struct LetteredFile {
   char letter;
   const char* name;
 };
 
-constexpr File kFiles[] = {{'a', "config.json"},
-                           {'b', "model.safetensors"},
-                           {'c', "model.safetensors.index.json"},
-                           {'d', "1.safetensors"},
-                           {'e', "2.safetensors"},
-                           {'t', "tokenizer.json"},
-                           {'u', "tokenizer_config.json"},
-                           {'g', "generation_config.json"},
-                           {'j', "chat_template.jinja"},
-                           {'m', "modules.json"},
-                           {'p', "1_Pooling/config.json"}};
+constexpr LetteredFile kFiles[] = {{'a', "config.json"},
+                                   {'b', "model.safetensors"},
+                                   {'c', "model.safetensors.index.json"},
+                                   {'d', "1.safetensors"},
+                                   {'e', "2.safetensors"},
+                                   {'t', "tokenizer.json"},
+                                   {'u', "tokenizer_config.json"},
+                                   {'g', "generation_config.json"},
+                                   {'j', "chat_template.jinja"},
+                                   {'m', "modules.json"},
+                                   {'p', "1_Pooling/config.json"}};
 
 bool IsSafetensors(char letter) { return letter == 'b' || letter == 'd' || letter == 'e'; }
 
@@ -42,7 +42,7 @@ void MutateSafetensors(std::string& bytes, size_t room, hostile::Random& random)
   bytes.replace(sizeof length, bytes.npos, header + data);
 }
 
-void MutatePart(Part& part, size_t room, uint64_t seed) {
+void MutateFileOfFolder(Part& part, size_t room, uint64_t seed) {
   hostile::Random random(seed);
   if (IsSafetensors(part.letter)) return MutateSafetensors(part.bytes, room, random);
   MutateString(part.bytes, room);
@@ -59,7 +59,7 @@ std::string WriteFolder(Input input) {
   }();
   (void)made;
   const std::vector<Part> parts = SplitParts(input);
-  for (const File& file : kFiles) {
+  for (const LetteredFile& file : kFiles) {
     const auto part = std::ranges::find(parts, file.letter, &Part::letter);
     const std::string name = std::string("folder/") + file.name;
     if (part == parts.end()) {
@@ -72,7 +72,7 @@ std::string WriteFolder(Input input) {
 }
 
 size_t MutateFolder(uint8_t* data, size_t size, size_t room, uint64_t seed) {
-  return MutateParts(data, size, room, seed, &MutatePart);
+  return MutateParts(data, size, room, seed, &MutateFileOfFolder);
 }
 
 }  // namespace aicf::fuzz
