@@ -29,7 +29,8 @@ bool HoldsRecords(std::span<const std::byte> program_section);
 
 /// Structure only: bounds, alignment, counts, enumerations, text. What the program means is for
 /// VerifyProgram. Accepts any alignment of `bytes` (copies when it is below 64).
-/// Errors: kBadArtifact. Cost: linear in bytes.size(), memory too.
+/// Errors: kBadArtifact; kResource for more steps, buffers or entry points than verify.h allows.
+/// Cost: linear in bytes.size(), memory too.
 Result<Program> DecodeProgram(std::span<const std::byte> bytes);
 
 }  // namespace aicf::schema

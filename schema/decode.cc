@@ -9,6 +9,7 @@
 #include "schema/decode_step.h"
 #include "schema/decoder.h"
 #include "schema/format.h"
+#include "schema/verify_internal.h"
 
 namespace aicf::schema {
 namespace {
@@ -105,6 +106,10 @@ std::pair<std::string, std::string> DecodeMetadata(Decoder& d, const fb::Metadat
 }
 
 Result<Program> Decode(const fb::Program& p, size_t bytes) {
+  // Before anything is allocated: in memory a step has some ten times as many bytes as it may have
+  // in a file.
+  AICF_RETURN_IF_ERROR(
+      CheckCountLimits(p.steps()->size(), p.buffers()->size(), p.entry_points()->size()));
   Decoder d(bytes);
   Program program;
   program.target = d.Text(*p.target());

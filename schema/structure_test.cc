@@ -222,6 +222,14 @@ TEST(StructureTest, WrongIdentifiersAreRefused) {
   ExpectBadArtifact(e.Decode(), "well-formed");
 }
 
+TEST(StructureTest, CountsAreLimitedBeforeAnythingIsDecoded) {
+  Program p = AddProgram();
+  p.entry_points.resize(kMaxEntryPoints, p.entry_points[0]);
+  EXPECT_TRUE(DecodeProgram(*EncodeProgram(p)).ok());
+  p.entry_points.push_back(p.entry_points[0]);
+  EXPECT_EQ(DecodeProgram(*EncodeProgram(p)).status().code(), Code::kResource);
+}
+
 // Decodes, whatever it means.
 Program RecordedProgram() {
   Program p = AddProgram();
