@@ -84,14 +84,10 @@ EntryPoint DecodeEntryPoint(Decoder& d, const fb::EntryPoint& e) {
 }
 
 std::vector<std::string> DecodeParameterNames(Decoder& d, const fb::Program& p) {
-  std::vector<std::string> names;
-  if (p.parameter_names() != nullptr) {
-    names = d.List<std::string>(*p.parameter_names(), DecodeName);
-  }
-  for (const std::string& name : names) {
-    if (!abi::IsParameterName(name)) d.Fail("a parameter's name is none");
-  }
-  return names;
+  if (p.parameter_names() == nullptr) return {};
+  return d.List<std::string>(*p.parameter_names(), [](Decoder& decoder, const fb::Name& name) {
+    return DecodeParameterName(decoder, *name.text());
+  });
 }
 
 std::vector<Step> DecodeSteps(Decoder& d, const fb::Program& p) {

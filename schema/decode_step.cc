@@ -144,18 +144,12 @@ abi::Parameters DecodeNumbers(Decoder& d, std::span<const fb::Number> numbers,
 }
 
 abi::TensorMap DecodeMap(Decoder& d, const fb::Map& m, Axes<fb::MapAxis>& all) {
-  abi::TensorMap out;
+  abi::TensorMap out = DecodeMapWithoutAxes(d, m);
   const auto axes = all.Next(m.rank());
   out.extents = NumbersOf(axes, &fb::MapAxis::extent);
   out.strides = NumbersOf(axes, &fb::MapAxis::stride);
   out.box = NumbersOf(axes, &fb::MapAxis::box);
   out.steps = NumbersOf(axes, &fb::MapAxis::step);
-  out.operand = m.operand();
-  out.offset = m.offset();
-  out.swizzle =
-      d.Enum<abi::Swizzle>(m.swizzle(), static_cast<int>(abi::Swizzle::kCount), "swizzle");
-  out.fill = d.Enum<abi::BoxFill>(m.fill(), static_cast<int>(abi::BoxFill::kCount), "fill");
-  out.tf32 = m.tf32();
   return out;
 }
 
@@ -172,6 +166,12 @@ void DecodeMaps(Decoder& d, const fb::Step& s, std::vector<abi::TensorMap>& out)
 }  // namespace
 
 std::string DecodeName(Decoder& d, const fb::Name& name) { return d.Text(*name.text()); }
+
+std::string DecodeParameterName(Decoder& d, const flatbuffers::String& name) {
+  std::string text = d.Text(name);
+  if (!abi::IsParameterName(text)) d.Fail("a parameter's name is none");
+  return text;
+}
 
 abi::Expr DecodeExpr(Decoder& d, const fb::Expr& e) {
   abi::Expr expr;

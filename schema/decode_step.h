@@ -10,7 +10,22 @@
 namespace aicf::schema {
 
 std::string DecodeName(Decoder& d, const fb::Name& name);
+/// The same, where the name has to be one of a parameter.
+std::string DecodeParameterName(Decoder& d, const flatbuffers::String& name);
 abi::Expr DecodeExpr(Decoder& d, const fb::Expr& e);
+
+/// What a tensor map has beside its axes, as a record (fb::Map) or a table (fb::TensorMap).
+template <class Stored>
+abi::TensorMap DecodeMapWithoutAxes(Decoder& d, const Stored& m) {
+  abi::TensorMap out;
+  out.operand = m.operand();
+  out.offset = m.offset();
+  out.swizzle =
+      d.Enum<abi::Swizzle>(m.swizzle(), static_cast<int>(abi::Swizzle::kCount), "swizzle");
+  out.fill = d.Enum<abi::BoxFill>(m.fill(), static_cast<int>(abi::BoxFill::kCount), "fill");
+  out.tf32 = m.tf32();
+  return out;
+}
 
 /// What both forms have in common, with everything else empty.
 Step DecodeCommonOfStep(Decoder& d, const fb::Step& s);

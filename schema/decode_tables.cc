@@ -22,23 +22,15 @@ abi::View DecodeView(Decoder& d, const fb::View& v) {
 }
 
 abi::Parameter DecodeParameter(Decoder& d, const fb::Parameter& p) {
-  abi::Parameter out{d.Text(*p.name()), p.value()};
-  if (!abi::IsParameterName(out.name)) d.Fail("a parameter's name is none");
-  return out;
+  return {DecodeParameterName(d, *p.name()), p.value()};
 }
 
 abi::TensorMap DecodeTensorMap(Decoder& d, const fb::TensorMap& m) {
-  abi::TensorMap out;
-  out.operand = m.operand();
+  abi::TensorMap out = DecodeMapWithoutAxes(d, m);
   out.extents = d.Extents(*m.extents());
   out.strides = d.Extents(*m.strides());
   out.box = d.Extents(*m.box());
   out.steps = d.Extents(*m.steps());
-  out.offset = m.offset();
-  out.swizzle =
-      d.Enum<abi::Swizzle>(m.swizzle(), static_cast<int>(abi::Swizzle::kCount), "swizzle");
-  out.fill = d.Enum<abi::BoxFill>(m.fill(), static_cast<int>(abi::BoxFill::kCount), "fill");
-  out.tf32 = m.tf32();
   return out;
 }
 

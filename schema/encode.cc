@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstring>
 
 #include "schema/codec.h"
@@ -12,11 +11,6 @@ using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 template <class T>
 using TableVector = Offset<flatbuffers::Vector<Offset<T>>>;
-
-template <class E>
-uint8_t Byte(E value) {
-  return static_cast<uint8_t>(value);
-}
 
 // Encodes `items` with `encode`, then their list.
 template <class Table, class Item, class Encode>
@@ -109,21 +103,6 @@ uint64_t SizeBound(const Program& p) {
     bytes += 24 * (q.prologue.nodes.size() + q.epilogue.nodes.size() + q.score.nodes.size());
   }
   return bytes;
-}
-
-bool SameRanks(const abi::View& v) { return v.shape.rank() == v.strides.rank(); }
-
-bool SameRanks(const abi::TensorMap& m) {
-  const int rank = m.extents.rank();
-  return m.strides.rank() == rank && m.box.rank() == rank && m.steps.rank() == rank;
-}
-
-// A record of an operand or a tensor map has one rank.
-bool FitsRecords(const Step& s) {
-  const auto same = [](const auto& list) {
-    return std::ranges::all_of(list, [](const auto& item) { return SameRanks(item); });
-  };
-  return same(s.problem.inputs) && same(s.problem.outputs) && same(s.tensor_maps);
 }
 
 }  // namespace

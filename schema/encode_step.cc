@@ -1,5 +1,6 @@
 #include "schema/encode_step.h"
 
+#include <algorithm>
 #include <variant>
 
 #include "schema/attr_codec.h"
@@ -9,11 +10,6 @@ namespace {
 
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
-
-template <class E>
-uint8_t ByteOf(E value) {
-  return static_cast<uint8_t>(value);
-}
 
 // A list of records, or of numbers; absent where it is empty.
 template <class T>
@@ -36,7 +32,7 @@ Offset<fb::Expr> ExprOrAbsent(FlatBufferBuilder& b, const abi::Expr& e) {
   std::vector<fb::ExprNode> nodes;
   nodes.reserve(e.nodes.size());
   for (const abi::ExprNode& n : e.nodes) {
-    nodes.emplace_back(n.imm, n.args[0], n.args[1], n.args[2], ByteOf(n.op), ByteOf(n.dtype));
+    nodes.emplace_back(n.imm, n.args[0], n.args[1], n.args[2], Byte(n.op), Byte(n.dtype));
   }
   const auto node_list = b.CreateVectorOfStructs(nodes);
   return fb::CreateExpr(b, node_list, b.CreateVector(e.results));
@@ -44,7 +40,7 @@ Offset<fb::Expr> ExprOrAbsent(FlatBufferBuilder& b, const abi::Expr& e) {
 
 void AppendOperand(const abi::View& v, std::vector<fb::Operand>& operands,
                    std::vector<fb::Axis>& axes) {
-  operands.emplace_back(v.offset, ByteOf(v.dtype), static_cast<uint8_t>(v.shape.rank()));
+  operands.emplace_back(v.offset, Byte(v.dtype), static_cast<uint8_t>(v.shape.rank()));
   for (int d = 0; d < v.shape.rank(); ++d) axes.emplace_back(v.shape[d], v.strides[d]);
 }
 
@@ -63,7 +59,7 @@ Offset<fb::Problem> EncodeProblem(FlatBufferBuilder& b, const abi::Problem& p) {
   const auto score = p.score.empty() ? 0 : ExprOrAbsent(b, p.score);
   const auto operand_list = RecordsOrAbsent(b, operands);
   const auto axis_list = RecordsOrAbsent(b, axes);
-  return fb::CreateProblem(b, ByteOf(p.family), ByteOf(p.math), p.core_inputs, ints, reals, 0, 0,
+  return fb::CreateProblem(b, Byte(p.family), Byte(p.math), p.core_inputs, ints, reals, 0, 0,
                            prologue, epilogue, score, operand_list, axis_list,
                            static_cast<uint32_t>(p.inputs.size()));
 }
@@ -86,7 +82,7 @@ struct Maps {
   explicit Maps(const std::vector<abi::TensorMap>& all) {
     for (const abi::TensorMap& m : all) {
       heads.emplace_back(m.offset, m.operand, static_cast<uint8_t>(m.extents.rank()),
-                         ByteOf(m.swizzle), ByteOf(m.fill), m.tf32);
+                         Byte(m.swizzle), Byte(m.fill), m.tf32);
       for (int d = 0; d < m.extents.rank(); ++d) {
         axes.emplace_back(m.extents[d], m.strides[d], m.box[d], m.steps[d]);
       }
@@ -96,7 +92,21 @@ struct Maps {
   std::vector<fb::MapAxis> axes;
 };
 
+bool SameRanks(const abi::View& v) { return v.shape.rank() == v.strides.rank(); }
+
+bool SameRanks(const abi::TensorMap& m) {
+  const int rank = m.extents.rank();
+  return m.strides.rank() == rank && m.box.rank() == rank && m.steps.rank() == rank;
+}
+
 }  // namespace
+
+bool FitsRecords(const Step& s) {
+  const auto same = [](const auto& list) {
+    return std::ranges::all_of(list, [](const auto& item) { return SameRanks(item); });
+  };
+  return same(s.problem.inputs) && same(s.problem.outputs) && same(s.tensor_maps);
+}
 
 uint32_t ParameterNames::PositionOf(const std::string& name) {
   const auto [it, added] = positions_.emplace(name, static_cast<uint32_t>(names_.size()));

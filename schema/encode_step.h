@@ -11,6 +11,12 @@
 
 namespace aicf::schema {
 
+/// How an enumeration is stored.
+template <class E>
+uint8_t Byte(E value) {
+  return static_cast<uint8_t>(value);
+}
+
 /// Program.parameter_names while steps are encoded: every name once, in the order of first use.
 class ParameterNames {
  public:
@@ -22,7 +28,10 @@ class ParameterNames {
   std::unordered_map<std::string, uint32_t> positions_;
 };
 
-/// REQUIRES: the lists of each view, and of each tensor map, have equal ranks.
+/// Whether the lists of each view, and of each tensor map, have equal ranks: a record has one rank.
+bool FitsRecords(const Step& s);
+
+/// REQUIRES: FitsRecords(s).
 flatbuffers::Offset<fb::Step> EncodeStep(flatbuffers::FlatBufferBuilder& b, const Step& s,
                                          ParameterNames& names);
 
