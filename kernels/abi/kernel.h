@@ -61,6 +61,10 @@ struct KernelInfo {
   /// kernel writes, or a state that no other step of the entry point writes. nullptr: the kernel
   /// has no such parameter and reads nothing before the wait.
   bool (*reads_ahead)(const Problem&, size_t input) = nullptr;
+  /// kCuda: whether all blocks of the kernel ask memory for what `reads_ahead` names from the
+  /// moment they start, without a pause, so that it is the memory's speed that limits them. False
+  /// for kernels whose blocks read the first tiles alone ahead.
+  bool streams_ahead = false;
 
   /// Names and ranges of the kernel's parameters, in their order. Empty: the kernel has no
   /// parameters that would tell its variants apart.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "compiler/passes/plan/gathering.h"
 #include "compiler/passes/plan/order_decisions.h"
 #include "compiler/passes/plan/streams.h"
 #include "kernels/abi/attention.h"
@@ -17,10 +18,16 @@ namespace {
 constexpr const char* kProgrammaticEdge = "programmatic";
 constexpr const char* kFullEdge = "full";
 
+// Whether launching a step early is predicted to pay, and why.
+struct Verdict {
+  bool pays = false;
+  std::string why;
+};
+
 class LaunchChooser {
  public:
   LaunchChooser(schema::Program& program, const schema::LoopTree& loops, PassContext& context)
-      : p_(program), loops_(loops), context_(context), mean_us_(MeanCost(program, context)) {}
+      : p_(program), loops_(loops), context_(context) {}
 
   Status Run() {
     Occurrences occurrences;
@@ -28,7 +35,8 @@ class LaunchChooser {
     std::fill_n(newest, schema::kMaxStreams, kNone);
     for (size_t s = 0; s < p_.steps.size(); ++s) {
       schema::Step& step = p_.steps[s];
-      const std::string refusal = Refuse(s, newest[step.stream]);
+      const int64_t before = newest[step.stream];
+      const std::string refusal = Refuse(s, before);
       newest[step.stream] = static_cast<int64_t>(s);
       Decision d = OrderDecision(p_, s, DecisionKind::kLaunch, "choose-launches", context_);
       const int occurrence = occurrences.Next(IdentityOf(d));
@@ -38,11 +46,13 @@ class LaunchChooser {
               ? std::nullopt
               : context_.policy->ProgrammaticFor(step.problem.family, step.sources);
       AICF_RETURN_IF_ERROR(CheckPreference(preferred, refusal, schema::ToString(d.subject)));
+      Verdict verdict;
+      if (refusal.empty()) verdict = Judge(step, p_.steps[static_cast<size_t>(before)]);
       const bool wanted = wish != nullptr ? wish->decision.choice == kProgrammaticEdge
-                                          : preferred.value_or(mean_us_ <= kShortStepUs);
+                                          : preferred.value_or(verdict.pays);
       step.programmatic = refusal.empty() && wanted;
       d.choice = step.programmatic ? kProgrammaticEdge : kFullEdge;
-      Explain(refusal, d);
+      d.Because(refusal.empty() ? Reason::kPredicted : Reason::kOnlyLegal, verdict.why);
       const bool asked = wish != nullptr ? wish->decision.choice == d.choice
                                          : preferred == step.programmatic && refusal.empty();
       if (asked) d.Because(Reason::kPolicy);
@@ -64,12 +74,13 @@ class LaunchChooser {
     return std::min(1.0, static_cast<double>(s.batch) * static_cast<double>(s.keys) / slots);
   }
 
-  // Microseconds in which the step reads what its kernel can read before it waits: constant
-  // weights, and the keys and values of an attention that appends to them. A successor that already
-  // waits on the device does not slow this down, because memory is the limit.
+  // Microseconds in which a step that streams reads what it can read before it waits: constant
+  // weights, and the keys and values of an attention that appends to them. A step that starts early
+  // does this beside the one before it, and one that already waits does not slow it down, because
+  // memory is the limit.
   static double ReadingUs(const schema::Step& step, const abi::DeviceSpec& device) {
     const abi::KernelInfo& kernel = *abi::FindKernel(step.kernel);
-    if (kernel.reads_ahead == nullptr) return 0;
+    if (!kernel.streams_ahead) return 0;
     double bytes = 0;
     for (size_t k = 0; k < step.problem.inputs.size(); ++k) {
       const abi::View& v = step.problem.inputs[k];
@@ -80,50 +91,52 @@ class LaunchChooser {
     return bytes / device.bytes_per_us;
   }
 
-  // The predicted time of the step's kernel with its best parameters; -1 where there is no
+  // The predicted time of the step's kernel with its best parameters; none where there is no
   // prediction. Only this build's own predictions count, with its built-in corrections. Times from
   // a timing cache, and corrections fitted to them, do not: they are measured with operands in no
-  // cache and are longer, so that nothing would be launched early (kShortStepUs).
-  static double PredictedUs(const schema::Step& step, const PassContext& context) {
-    double best = -1;
+  // cache and are longer, so that little would be launched early (kShortStepUs).
+  std::optional<double> PredictedUs(const schema::Step& step) const {
+    std::optional<double> best;
     for (const abi::Candidate& c :
-         abi::CandidatesOf(*abi::FindKernel(step.kernel), step.problem, context.device)) {
-      const double us = context.corrected_cost == nullptr
+         abi::CandidatesOf(*abi::FindKernel(step.kernel), step.problem, context_.device)) {
+      const double us = context_.corrected_cost == nullptr
                             ? c.cost_us
-                            : context.corrected_cost(c, step.problem.math, context.device);
-      best = best < 0 ? us : std::min(best, us);
+                            : context_.corrected_cost(c, step.problem.math, context_.device);
+      if (us >= 0) best = std::min(best.value_or(us), us);
     }
     return best;
   }
 
-  // The mean predicted time of the steps that have one, without the time in which they read
-  // weights.
-  static double MeanCost(const schema::Program& program, const PassContext& context) {
-    double sum = 0;
-    int known = 0;
-    std::map<std::string_view, double> by_symbol;  // equal steps have equal instances
-    for (const schema::Step& step : program.steps) {
-      if (!IsOwnKernel(step)) continue;
-      const auto [at, is_new] = by_symbol.try_emplace(step.symbol, -1);
-      if (is_new) at->second = PredictedUs(step, context);
-      if (at->second < 0) continue;
-      sum += std::max(0.0, at->second - ReadingUs(step, context.device));
-      ++known;
-    }
-    return known == 0 ? 0 : sum / known;
+  // The predicted time of a step without the time in which it reads what it can read before it
+  // waits; none where there is no prediction.
+  std::optional<double> BesideReadingUs(const schema::Step& step) {
+    if (!IsOwnKernel(step)) return std::nullopt;
+    const auto [at, is_new] = us_of_.try_emplace(step.symbol);  // equal steps have equal instances
+    if (!is_new) return at->second;
+    if (const std::optional<double> us = PredictedUs(step))
+      at->second = std::max(0.0, *us - ReadingUs(step, context_.device));
+    return at->second;
   }
 
-  void Explain(const std::string& refusal, Decision& d) const {
-    if (!refusal.empty()) {
-      d.Because(Reason::kOnlyLegal);
-    } else {
-      const bool pays = mean_us_ <= kShortStepUs;
-      d.Because(Reason::kPredicted,
-                StrCat("steps take ", TimeText(mean_us_),
-                       " on average beside reading weights, and launching early ",
-                       pays ? "pays up to " : "costs more than it saves beyond ",
-                       TimeText(kShortStepUs)));
-    }
+  // REQUIRES: `before` is the step before `step` on its stream.
+  Verdict Judge(const schema::Step& step, const schema::Step& before) {
+    const std::optional<double> us = BesideReadingUs(step), us_before = BesideReadingUs(before);
+    if (!us.has_value() || !us_before.has_value())
+      return {false, "nothing predicts how long the step or the one before it takes"};
+    const std::string both = StrCat("it takes ", TimeText(*us), " and the step before it ",
+                                    TimeText(*us_before), " beside reading ahead; ");
+    const bool gathers = Gathering(step.launch, context_.device) > kGathering;
+    if (gathers && *us > kShortGatheringStepUs)
+      return {false, StrCat(both, "beyond ", TimeText(kShortGatheringStepUs),
+                            " an early step whose blocks may gather on few multiprocessors loses "
+                            "more than its launch")};
+    if (std::max(*us, *us_before) > kShortStepUs)
+      return {false, StrCat(both,
+                            "an early launch costs more than it saves where one of them "
+                            "takes more than ",
+                            TimeText(kShortStepUs))};
+    return {true, StrCat(both, "an early launch pays up to ",
+                         TimeText(gathers ? kShortGatheringStepUs : kShortStepUs))};
   }
 
   // Reports a preference of the policy that cannot be honoured: as an error where the policy is
@@ -164,7 +177,7 @@ class LaunchChooser {
   schema::Program& p_;
   const schema::LoopTree& loops_;
   PassContext& context_;
-  const double mean_us_;
+  std::map<std::string_view, std::optional<double>> us_of_;  // by symbol
 };
 
 }  // namespace

@@ -18,20 +18,26 @@ namespace aicf {
 /// do not nest.
 Status ChooseStreams(schema::Program& program, PassContext& context);
 
-/// Sets Step::programmatic wherever the verifier allows it (schema/verify.h, rule 3), in an entry
-/// point of short steps: see kShortStepUs. Records one "launch" decision per step with the
+/// Sets Step::programmatic of every short step (kShortStepUs, kShortGatheringStepUs) wherever the
+/// verifier allows it (schema/verify.h, rule 3). Records one "launch" decision per step with the
 /// condition that failed. REQUIRES: streams are chosen.
 /// Errors: kUnsupported for a wish that is refused; kBadArtifact when loops do not nest.
 Status ChooseLaunches(schema::Program& program, PassContext& context);
 
-/// Up to this mean predicted time of an entry point's steps, launch included, programmatic launches
-/// make it faster. Beyond it, blocks that already wait beside a long step cost more than the launch
-/// that is saved. The limit is from 13 models on an H200 (bench/results/h200_launches.md). It
-/// holds for predicted times: measured one by one with operands in no cache, as tuning does, the
-/// same steps take longer, so that tuned plans would launch nothing early. The time in which steps
-/// read weights does not count where kernels read these ahead: a decode step of a language model
-/// gained 6 % from programmatic launches (bench/results/h200_language.md).
-inline constexpr double kShortStepUs = 5.6;
+/// Up to this predicted time of a step and of the one before it, launches included, launching the
+/// step while the other one runs makes a program faster. With longer steps, more is lost than the
+/// launch that is saved. The limits are from 31 programs on an H200
+/// (bench/results/h200_launches.md). They hold for predicted times: measured one by one with
+/// operands in no cache, as tuning does, the same steps take longer, so that tuned plans would
+/// launch little early. The time in which a step streams what it reads ahead
+/// (abi::KernelInfo::streams_ahead) does not count: a decode step of a language model gained 6 %
+/// from early launches (bench/results/h200_language.md).
+inline constexpr double kShortStepUs = 12;
+
+/// The same for a step whose blocks may gather on few multiprocessors, so that others stay empty
+/// while it runs: one for which Gathering (gathering.h) is above kGathering.
+inline constexpr double kShortGatheringStepUs = 7;
+inline constexpr double kGathering = 2;
 
 /// A fork and its join in a captured graph, in microseconds: two edges across streams, and two
 /// launches that cannot be programmatic. An estimate on the safe side.

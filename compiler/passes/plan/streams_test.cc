@@ -6,6 +6,7 @@
 #include <random>
 
 #include "compiler/compiler.h"
+#include "compiler/passes/plan/gathering.h"
 #include "compiler/passes/plan/side_runs.h"
 #include "schema/artifact.h"
 #include "schema/step_order.h"
@@ -98,13 +99,15 @@ TEST(SideRuns, RandomProgramsNeedNothingOfRunsBesideThem) {
   EXPECT_GT(found_groups, 100u);
 }
 
-/// Elementwise steps of 64 elements: out = one + other.
+/// Elementwise steps: out = one + other.
 class SumBuilder {
  public:
+  /// `elements` of every value from here on.
+  void Resize(int64_t elements) { elements_ = elements; }
   uint32_t Add(schema::Role role) {
     ir::LoweredBuffer buffer;
     buffer.name = StrCat("v", lowered_.buffers.size());
-    buffer.shape = {64};
+    buffer.shape = {elements_};
     buffer.role = role;
     const auto id = static_cast<uint32_t>(lowered_.buffers.size());
     if (role == schema::Role::kInput) lowered_.inputs.push_back(id);
@@ -119,8 +122,8 @@ class SumBuilder {
     step.problem.family = abi::Family::kElementwise;
     step.problem.attrs = abi::ElementwiseAttrs{};
     step.problem.core_inputs = 2;
-    step.problem.inputs.assign(2, abi::DenseView(DType::kF32, {64}));
-    step.problem.outputs = {abi::DenseView(DType::kF32, {64})};
+    step.problem.inputs.assign(2, abi::DenseView(DType::kF32, {elements_}));
+    step.problem.outputs = {abi::DenseView(DType::kF32, {elements_})};
     abi::ExprBuilder e;
     step.problem.epilogue =
         e.Finish({e.Binary(abi::ExprOp::kAdd, e.Input(0, DType::kF32), e.Input(1, DType::kF32))});
@@ -133,7 +136,19 @@ class SumBuilder {
 
  private:
   ir::Lowered lowered_;
+  int64_t elements_ = 64;
 };
+
+// A step of each size, none of which needs another.
+ir::Lowered Apart(const std::vector<int64_t>& sizes) {
+  SumBuilder b;
+  for (const int64_t elements : sizes) {
+    b.Resize(elements);
+    const uint32_t x = b.Add(schema::Role::kInput);
+    b.Sum(x, x, schema::Role::kOutput);
+  }
+  return b.Finish();
+}
 
 // Step 0, two branches of five steps (1 to 5 and 6 to 10), and their sum. Branches add x at each
 // step.
@@ -263,6 +278,46 @@ TEST(ChooseLaunches, MeasuredTimesChangeNothing) {
     ASSERT_TRUE(ChooseLaunches(program, context).ok());
     EXPECT_FALSE(program.steps[1].programmatic) << us;
   }
+}
+
+// Of 64 elements a step is as short as can be; 2^26 take 200 us.
+TEST(ChooseLaunches, ALongStepAndTheOneAfterItWait) {
+  const StreamPlan planned = Plan(Apart({64, 64, 1 << 26, 64, 64}), {}, {"choose-streams"});
+  ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
+  const bool programmatic[] = {false, true, false, false, true};
+  for (int s = 0; s < 5; ++s) EXPECT_EQ(planned.step(s).programmatic, programmatic[s]) << s;
+  for (const int s : {2, 3}) {
+    EXPECT_NE(ReasonText(*planned.Find(DecisionKind::kLaunch, s))
+                  .find("an early launch costs more than it saves where one of them takes more "
+                        "than 12 us"),
+              std::string::npos);
+  }
+  EXPECT_NE(
+      ReasonText(*planned.Find(DecisionKind::kLaunch, 4)).find("an early launch pays up to 12 us"),
+      std::string::npos);
+}
+
+// A hundred small blocks may all land on the few multiprocessors that are free first.
+TEST(ChooseLaunches, StepsWhoseBlocksGatherHaveToBeShorter) {
+  StreamPlan planned = Plan(Apart({64, 64, 1 << 16, 64}), {}, {"choose-streams"});
+  ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
+  schema::Program& program = planned.contents->program;
+  ASSERT_GT(Gathering(program.steps[2].launch, *abi::FindDevice("cuda:sm_90a")), kGathering);
+  PassContext context;
+  context.device = *abi::FindDevice("cuda:sm_90a");
+  DecisionLog decisions;
+  context.decisions = &decisions;
+  const auto expect = [&](bool early_if_gathering) {
+    ASSERT_TRUE(ChooseLaunches(program, context).ok());
+    EXPECT_TRUE(program.steps[1].programmatic);
+    EXPECT_EQ(program.steps[2].programmatic, early_if_gathering);
+    EXPECT_TRUE(program.steps[3].programmatic);
+  };
+  expect(true);
+  context.corrected_cost = [](const abi::Candidate& c, abi::MathMode, const abi::DeviceSpec&) {
+    return c.cost_us + 6;
+  };
+  expect(false);
 }
 
 TEST(ChooseStreams, BranchesRunBesideEachOther) {

@@ -69,7 +69,7 @@ struct AttentionDecodeHost : AttentionHostBase {
   static bool InPlace(const abi::Problem& p, int input);
   /// Lengths, table and origins may be read ahead: they say which keys there are and where they
   /// lie. So may the pools of a step that appends.
-  static constexpr bool kReadsAhead = true;
+  static constexpr bool kReadsAhead = true, kStreamsAhead = true;
   static bool ReadsAhead(const abi::Problem& p, size_t input);
   /// Dynamic shared memory, and beside it the static: bits for the keys of each stage.
   static int64_t SharedBytes(const abi::AttentionShape& s, const abi::Parameters& c);

@@ -11,7 +11,7 @@ namespace aicf::cuda {
 
 struct PackedBlocksHost : CudaHostBase {
   static constexpr bool kPacks = true;
-  static constexpr bool kReadsAhead = true;
+  static constexpr bool kReadsAhead = true, kStreamsAhead = true;
   /// `along_k` of a block's `warps` share out the chunks of a panel; the `cluster` blocks of a
   /// cluster share out those of all panels.
   static constexpr abi::ParameterRange kParameters[] = {{"warps", 1, 32},  {"along_k", 1, 32},

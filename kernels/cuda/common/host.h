@@ -14,6 +14,7 @@
 ///   kPacks, Packed, Pack, Unpack       see abi::KernelInfo::packed; the last three only where
 ///   kPacks
 ///   kReadsAhead, ReadsAhead            see abi::KernelInfo::reads_ahead
+///   kStreamsAhead                      see abi::KernelInfo::streams_ahead
 /// Which of the legal variants are worth choosing, and their predicted cost, is said by
 /// CandidatesFor<Host> in the family's choose.cc (kernels/cuda/common/choice.h), which the runtime
 /// does not link.
@@ -71,6 +72,7 @@ std::string RefuseStride(int64_t blocks, int64_t elements_per_block);
 struct CudaHostBase {
   static constexpr bool kPacks = false;
   static constexpr bool kReadsAhead = false;
+  static constexpr bool kStreamsAhead = false;
   /// See abi::KernelInfo::reads_ahead. This one is for products, whose second operand is the
   /// weights.
   static bool ReadsAhead(const abi::Problem&, size_t input) { return input == 1; }
@@ -123,6 +125,7 @@ abi::KernelInfo RowOf(abi::Family family) {
   row.source = Host::kSource;
   row.waits_first = true;  // the source writer or the device source adds the wait
   if constexpr (Host::kReadsAhead) row.reads_ahead = &Host::ReadsAhead;
+  row.streams_ahead = Host::kStreamsAhead;
   row.parameters = Host::kParameters;
   row.supports = [](const abi::Problem& p, const abi::DeviceSpec& d) {
     if (std::string refusal = RefuseDevice(d); !refusal.empty()) return refusal;

@@ -1,0 +1,27 @@
+#include "compiler/passes/plan/gathering.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace aicf {
+namespace {
+
+constexpr int64_t kMostBlocks = 32;       // resident on one multiprocessor
+constexpr int64_t kReservedBytes = 1024;  // shared memory that the system takes for each block
+
+int64_t CountOf(const uint32_t (&extent)[3]) { return int64_t{extent[0]} * extent[1] * extent[2]; }
+
+}  // namespace
+
+double Gathering(const abi::LaunchConfig& launch, const abi::DeviceSpec& device) {
+  const int64_t blocks = std::max<int64_t>(1, CountOf(launch.grid));
+  const int64_t by_threads = device.threads_per_sm / std::max<int64_t>(1, CountOf(launch.block));
+  const int64_t by_shared =
+      device.shared_bytes_per_sm / (int64_t{launch.dynamic_shared_bytes} + kReservedBytes);
+  const int64_t gathered = std::min({kMostBlocks, by_threads, by_shared, blocks});
+  const int64_t sms = std::max(1, device.sm_count);
+  const int64_t spread = (blocks - 1) / sms + 1;
+  return std::max(1.0, static_cast<double>(gathered) / static_cast<double>(spread));
+}
+
+}  // namespace aicf
