@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/checked.h"
+
 namespace aicf {
 namespace {
 
@@ -13,15 +15,17 @@ int64_t CountOf(const uint32_t (&extent)[3]) { return int64_t{extent[0]} * exten
 
 }  // namespace
 
-double Gathering(const abi::LaunchConfig& launch, const abi::DeviceSpec& device) {
+double Gathering(const abi::LaunchConfig& launch, const abi::LaunchConfig& before,
+                 const abi::DeviceSpec& device) {
   const int64_t blocks = std::max<int64_t>(1, CountOf(launch.grid));
   const int64_t by_threads = device.threads_per_sm / std::max<int64_t>(1, CountOf(launch.block));
   const int64_t by_shared =
       device.shared_bytes_per_sm / (int64_t{launch.dynamic_shared_bytes} + kReservedBytes);
-  const int64_t gathered = std::min({kMostBlocks, by_threads, by_shared, blocks});
   const int64_t sms = std::max(1, device.sm_count);
-  const int64_t spread = (blocks - 1) / sms + 1;
-  return std::max(1.0, static_cast<double>(gathered) / static_cast<double>(spread));
+  const int64_t empty = sms - CountOf(before.grid);
+  const int64_t on_empty = empty > 0 ? CeilDiv(blocks, empty) : blocks;
+  const int64_t gathered = std::min({kMostBlocks, by_threads, by_shared, on_empty});
+  return std::max(1.0, static_cast<double>(gathered) / static_cast<double>(CeilDiv(blocks, sms)));
 }
 
 }  // namespace aicf

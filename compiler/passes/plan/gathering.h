@@ -6,11 +6,13 @@
 
 namespace aicf {
 
-/// The most blocks of the launch that one multiprocessor of `device` has room for, over those that
-/// it has when all blocks are spread evenly; at least 1. Blocks that start while another kernel
-/// still runs go where there is room, so that some multiprocessors may get that many times their
-/// share while others stay empty. Room is counted by threads, shared memory and the number of
-/// blocks; registers are not known before the kernel is compiled. Cost: constant.
-double Gathering(const abi::LaunchConfig& launch, const abi::DeviceSpec& device);
+/// The most blocks of `launch` that one multiprocessor of `device` may get when it is launched
+/// while `before` still runs, over those that it has when all blocks are spread evenly; at least 1.
+/// Blocks that start early go where there is room: spread over the multiprocessors that `before`
+/// leaves empty or, where it leaves none, as many on one as it has room for, on those that are free
+/// first. The others stay empty meanwhile. Room is counted by threads, shared memory and the number
+/// of blocks; registers are not known before the kernel is compiled. Cost: constant.
+double Gathering(const abi::LaunchConfig& launch, const abi::LaunchConfig& before,
+                 const abi::DeviceSpec& device);
 
 }  // namespace aicf

@@ -125,7 +125,7 @@ class LaunchChooser {
       return {false, "nothing predicts how long the step or the one before it takes"};
     const std::string both = StrCat("it takes ", TimeText(*us), " and the step before it ",
                                     TimeText(*us_before), " beside reading ahead; ");
-    const bool gathers = Gathering(step.launch, context_.device) > kGathering;
+    const bool gathers = Gathering(step.launch, before.launch, context_.device) > kGathering;
     if (gathers && *us > kShortGatheringStepUs)
       return {false, StrCat(both, "beyond ", TimeText(kShortGatheringStepUs),
                             " an early step whose blocks may gather on few multiprocessors loses "

@@ -299,10 +299,12 @@ TEST(ChooseLaunches, ALongStepAndTheOneAfterItWait) {
 
 // A hundred small blocks may all land on the few multiprocessors that are free first.
 TEST(ChooseLaunches, StepsWhoseBlocksGatherHaveToBeShorter) {
-  StreamPlan planned = Plan(Apart({64, 64, 1 << 16, 64}), {}, {"choose-streams"});
+  StreamPlan planned = Plan(Apart({64, 64, 1 << 17, 1 << 16, 64}), {}, {"choose-streams"});
   ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
   schema::Program& program = planned.contents->program;
-  ASSERT_GT(Gathering(program.steps[2].launch, *abi::FindDevice("cuda:sm_90a")), kGathering);
+  ASSERT_GT(
+      Gathering(program.steps[3].launch, program.steps[2].launch, *abi::FindDevice("cuda:sm_90a")),
+      kGathering);
   PassContext context;
   context.device = *abi::FindDevice("cuda:sm_90a");
   DecisionLog decisions;
@@ -310,8 +312,9 @@ TEST(ChooseLaunches, StepsWhoseBlocksGatherHaveToBeShorter) {
   const auto expect = [&](bool early_if_gathering) {
     ASSERT_TRUE(ChooseLaunches(program, context).ok());
     EXPECT_TRUE(program.steps[1].programmatic);
-    EXPECT_EQ(program.steps[2].programmatic, early_if_gathering);
-    EXPECT_TRUE(program.steps[3].programmatic);
+    EXPECT_TRUE(program.steps[2].programmatic) << "it has empty multiprocessors";
+    EXPECT_EQ(program.steps[3].programmatic, early_if_gathering);
+    EXPECT_TRUE(program.steps[4].programmatic);
   };
   expect(true);
   context.corrected_cost = [](const abi::Candidate& c, abi::MathMode, const abi::DeviceSpec&) {
