@@ -26,7 +26,7 @@ Status ChooseLaunches(schema::Program& program, PassContext& context);
 
 /// Up to this predicted time of a step and of the one before it, launches included, launching the
 /// step while the other one runs makes a program faster. With longer steps, more is lost than the
-/// launch that is saved. The limits are from 31 programs on an H200
+/// launch that is saved. The limits are from 30 programs on an H200
 /// (bench/results/h200_launches.md). They hold for predicted times: measured one by one with
 /// operands in no cache, as tuning does, the same steps take longer, so that tuned plans would
 /// launch little early. The time in which a step streams what it reads ahead
