@@ -1,7 +1,6 @@
 #include "compiler/passes/plan/gathering.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "base/checked.h"
 
@@ -15,14 +14,16 @@ int64_t CountOf(const uint32_t (&extent)[3]) { return int64_t{extent[0]} * exten
 
 }  // namespace
 
+int64_t BlocksOf(const abi::LaunchConfig& launch) { return CountOf(launch.grid); }
+
 double Gathering(const abi::LaunchConfig& launch, const abi::LaunchConfig& before,
                  const abi::DeviceSpec& device) {
-  const int64_t blocks = std::max<int64_t>(1, CountOf(launch.grid));
+  const int64_t blocks = std::max<int64_t>(1, BlocksOf(launch));
   const int64_t by_threads = device.threads_per_sm / std::max<int64_t>(1, CountOf(launch.block));
   const int64_t by_shared =
       device.shared_bytes_per_sm / (int64_t{launch.dynamic_shared_bytes} + kReservedBytes);
   const int64_t sms = std::max(1, device.sm_count);
-  const int64_t empty = sms - CountOf(before.grid);
+  const int64_t empty = sms - BlocksOf(before);
   const int64_t on_empty = empty > 0 ? CeilDiv(blocks, empty) : blocks;
   const int64_t gathered = std::min({kMostBlocks, by_threads, by_shared, on_empty});
   return std::max(1.0, static_cast<double>(gathered) / static_cast<double>(CeilDiv(blocks, sms)));

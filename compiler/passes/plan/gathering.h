@@ -1,10 +1,15 @@
 /// How unevenly a GPU may place the blocks of a kernel that it launches early.
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/abi/device.h"
 #include "kernels/abi/variant.h"
 
 namespace aicf {
+
+/// Blocks of the whole grid.
+int64_t BlocksOf(const abi::LaunchConfig& launch);
 
 /// The most blocks of `launch` that one multiprocessor of `device` may get when it is launched
 /// while `before` still runs, over those that it has when all blocks are spread evenly; at least 1.

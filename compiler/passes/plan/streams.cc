@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/passes/plan/gathering.h"
 #include "compiler/passes/plan/order_decisions.h"
 #include "compiler/passes/plan/side_runs.h"
 #include "compiler/passes/plan/step_needs.h"
@@ -34,8 +35,7 @@ class StreamChooser {
     std::vector<StepLoad> loads;
     for (size_t s = 0; s < p_.steps.size(); ++s) {
       const schema::Step& step = p_.steps[s];
-      const int64_t blocks =
-          int64_t{step.launch.grid[0]} * step.launch.grid[1] * step.launch.grid[2];
+      const int64_t blocks = BlocksOf(step.launch);
       loads.push_back({us[s], IsOwnKernel(step) && us[s] >= 0 ? blocks : 0, needs_[s]});
     }
     const SideRules rules = {context_.device.sm_count, kChoices, kForkJoinUs, kLongStepUs};
