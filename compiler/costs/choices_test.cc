@@ -38,5 +38,33 @@ TEST(Choices, ProductsOfManyTermsShareThemInSmallTilesAlone) {
   EXPECT_EQ(ChosenTile(384, 4096, 1024)["split"], 1);
 }
 
+// Whether cuda.gemm.stream is predicted to be faster than cuda.gemm.gemv for a row of k elements
+// and n columns in bf16 that are contiguous along k.
+bool Streams(int64_t k, int64_t n) {
+  abi::Problem p;
+  p.family = abi::Family::kGemm;
+  p.attrs = abi::GemmAttrs{};
+  p.core_inputs = 2;
+  p.inputs = {abi::DenseView(DType::kBF16, {1, k}), {DType::kBF16, {k, n}, {1, k}, 0}};
+  p.outputs = {abi::DenseView(DType::kBF16, {1, n})};
+  p.math = abi::MathMode::kBf16;
+  const abi::DeviceSpec device = *abi::FindDevice("cuda:sm_90a");
+  const auto us = [&](std::string_view key) {
+    const abi::Candidate best = *abi::BestCandidate(*abi::FindKernel(key), p, device);
+    return BuiltInFit(device).Predict(best, p.math);
+  };
+  return us("cuda.gemm.stream") < us("cuda.gemm.gemv");
+}
+
+// Decode steps of models from 1B on have long columns, those of SmolLM2-135M short ones.
+TEST(Choices, ProductsOfOneRowStreamWhereColumnsAreLong) {
+  for (const auto& [k, n] :
+       {std::pair{2048, 3072}, {2048, 128256}, {4096, 4096}, {4096, 28672}, {14336, 4096}}) {
+    EXPECT_TRUE(Streams(k, n)) << k << " x " << n;
+  }
+  for (const auto& [k, n] : {std::pair{576, 960}, {576, 49152}, {1536, 576}, {2048, 256}})
+    EXPECT_FALSE(Streams(k, n)) << k << " x " << n;
+}
+
 }  // namespace
 }  // namespace aicf::tune

@@ -2,7 +2,6 @@
 // against the reference, with pools of their own for what it stores, and in place.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 
 #include "kernels/abi/attention.h"
@@ -24,8 +23,6 @@ const abi::Parameters kAppendingVariants[] = {
     {{"split", 2}, {"warps", 2}, {"stages", 3}, {"tile_keys", 16}, {"ahead", 1}},
     {{"split", 4}, {"warps", 4}, {"stages", 2}, {"tile_keys", 32}, {"ahead", 1}},
     {{"split", 1}, {"warps", 8}, {"stages", 4}, {"tile_keys", 16}, {"ahead", 0}}};
-
-bool CompilesDeviceCode() { return std::system("c++ --version > /dev/null 2>&1") == 0; }
 
 Case AppendingCase(uint64_t seed) {
   CaseOptions options;
@@ -53,7 +50,7 @@ class EmulatedAppendingDecode : public testing::TestWithParam<size_t> {
 };
 
 TEST_P(EmulatedAppendingDecode, AgreesWithTheReference) {
-  if (!CompilesDeviceCode()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   ForCases(100 * GetParam(), 5,
            [](const Case& c, const abi::KernelInfo& kernel, const abi::Variant& variant) {
              const Result<Buffers> got = EmulatedBuffers(kernel, c, variant);
@@ -64,7 +61,7 @@ TEST_P(EmulatedAppendingDecode, AgreesWithTheReference) {
 
 // In a plan the pools are a state, which the step changes in place.
 TEST_P(EmulatedAppendingDecode, ChangesPoolsInPlace) {
-  if (!CompilesDeviceCode()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   ForCases(100 * GetParam() + 50, 3,
            [](Case c, const abi::KernelInfo& kernel, const abi::Variant& variant) {
              const size_t outputs = c.problem.inputs.size();

@@ -2,7 +2,6 @@
 // their work is cut; and the tiles with every format.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -104,12 +103,10 @@ const abi::Parameters* NextCut(const KernelInfo& kernel, const Case& c, size_t t
   return nullptr;
 }
 
-bool CompilesBlocks() { return std::system("c++ --version > /dev/null 2>&1") == 0; }
-
 class EmulatedBlocks : public testing::TestWithParam<std::tuple<std::string_view, bool>> {};
 
 TEST_P(EmulatedBlocks, OfEveryFormatHoweverTheyAreCut) {
-  if (!CompilesBlocks()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   const auto [key, whole] = GetParam();
   const KernelInfo& kernel = *abi::FindKernel(key);
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
@@ -137,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(Numbers, EmulatedBlocks,
 // Every number of rows, which a fragment's columns share out in four ways, of groups of 32 elements
 // with and without minimums, of groups of 16, and of short chunks.
 TEST(EmulatedDecodeOfBlocks, OfEveryNumberOfRows) {
-  if (!CompilesBlocks()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   const KernelInfo& kernel = *abi::FindKernel(kDecodeBlocks);
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
   std::set<BlockFormat> wanted = {BlockFormat::kQ4_0, BlockFormat::kQ4_K, BlockFormat::kQ6_K,
@@ -164,7 +161,7 @@ TEST(EmulatedDecodeOfBlocks, OfEveryNumberOfRows) {
 
 // Gated activations, and norms in the product: with every format, of one row and of several.
 TEST(EmulatedDecodeOfBlocks, OfTwoHalvesAndOfNormalisedRows) {
-  if (!CompilesBlocks()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   const KernelInfo& kernel = *abi::FindKernel(kDecodeBlocks);
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
   std::vector<BlockRun> runs;
@@ -192,7 +189,7 @@ TEST(EmulatedDecodeOfBlocks, OfTwoHalvesAndOfNormalisedRows) {
 }
 
 TEST(EmulatedBlockTiles, OfEveryFormat) {
-  if (!CompilesBlocks()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
   std::vector<BlockRun> runs;
   // Packed blocks and blocks anywhere are decoded by the same code for both kinds of tiles.
@@ -213,7 +210,7 @@ TEST(EmulatedBlockTiles, OfEveryFormat) {
 
 // Panels and chunks that are whole and that are not, walked by few warps and by many.
 TEST(EmulatedPanels, OfEveryFormat) {
-  if (!CompilesBlocks()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   const KernelInfo& kernel = *abi::FindKernel(kPanels);
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
   std::vector<BlockRun> runs;

@@ -2,7 +2,6 @@
 // kernels, and a request's result beside other requests.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
 
 #include "kernels/abi/attention.h"
@@ -15,8 +14,6 @@ namespace {
 using abi::MathMode;
 
 constexpr const char* kDecode = "cuda.attention.decode";
-
-bool CanCompile() { return std::system("c++ --version > /dev/null 2>&1") == 0; }
 
 struct Sharing {
   int64_t split, warps, stages, tile_keys;
@@ -39,7 +36,7 @@ class EmulatedDecode : public testing::TestWithParam<size_t> {};
 
 // Random decode steps: lengths from none on, NaN where no key is, pages outside of the pool.
 TEST_P(EmulatedDecode, AgreesWithTheReference) {
-  if (!CanCompile()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   const Sharing& sharing = kSharings[GetParam()];
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
   const abi::KernelInfo& kernel = *abi::FindKernel(kDecode);
@@ -93,7 +90,7 @@ Case DecodeStep(const std::vector<int32_t>& lengths, const std::vector<int32_t>&
 
 // The same parameters and the same request: the same bits, whatever the others are.
 TEST(EmulatedDecodeStep, DependsOnTheRequestAlone) {
-  if (!CanCompile()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   const Sharing sharing = {4, 2, 3, 16};
   constexpr size_t kRow = 8 * 64 * 2;  // bytes of a request's queries, and of its results
   const Case three = DecodeStep({7, 0, 150}, {0, 1, 2});
@@ -110,7 +107,7 @@ TEST(EmulatedDecodeStep, DependsOnTheRequestAlone) {
 }
 
 TEST(EmulatedDecodeStep, SeesNoKeysOfPagesThatThereAreNot) {
-  if (!CanCompile()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   for (const Sharing& sharing : {Sharing{1, 2, 2, 32}, Sharing{4, 2, 3, 16}}) {
     Case c = DecodeStep({150, 33}, {0, 1});
     // The pool has 36 pages; the first request's second and fourth are none of them.

@@ -26,8 +26,10 @@ EmulatedBlock::EmulatedBlock(const abi::LaunchConfig& launch, EmulatedSet set,
     fibers_[t].stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
   }
   const auto address = reinterpret_cast<uintptr_t>(dynamic_.data());
-  calls_ = {BlockBarrier,  ClusterBarrier, WarpExchange, dynamic_.data() + (64 - address % 64) % 64,
-            ClusterShared, StartCopy,      CommitCopies, WaitForCopies};
+  calls_ = {
+      BlockBarrier,   ClusterBarrier, WarpExchange, dynamic_.data() + (64 - address % 64) % 64,
+      ClusterShared,  StartCopy,      CommitCopies, WaitForCopies,
+      WaitForBarrier, StartLineCopy};
   cluster_.shared[static_cast<size_t>(rank)] = calls_.dynamic_shared;
 }
 
@@ -84,6 +86,41 @@ void EmulatedBlock::FinishCopies(Fiber& fiber, int before_group) {
   fiber.copies.erase(fiber.copies.begin(), fiber.copies.begin() + static_cast<ptrdiff_t>(done));
 }
 
+void EmulatedBlock::WaitForBarrier(const EmulatedBarrier* barrier, unsigned parity) {
+  if (barrier->parity != parity) return;
+  Fiber& fiber = *running->current_;
+  fiber.awaited = barrier;
+  fiber.awaited_parity = parity;
+  running->Wait(State::kMemoryBarrier);
+}
+
+bool EmulatedBlock::ReleaseFromBarriers() {
+  bool any = false;
+  for (Fiber& fiber : fibers_) {
+    if (fiber.state != State::kMemoryBarrier || fiber.awaited->parity == fiber.awaited_parity)
+      continue;
+    fiber.state = State::kReady;
+    any = true;
+  }
+  return any;
+}
+
+void EmulatedBlock::StartLineCopy(void* to, const void* from, int bytes, EmulatedBarrier* barrier) {
+  running->line_copies_.push_back({to, from, bytes, barrier});
+}
+
+// Every other block gets what it asked for last first.
+bool EmulatedBlock::FinishLineCopy() {
+  if (line_copies_.empty()) return false;
+  const auto at = index_.x % 2 == 0 ? line_copies_.begin() : line_copies_.end() - 1;
+  const LineCopy copy = *at;
+  line_copies_.erase(at);
+  std::memcpy(copy.to, copy.from, static_cast<size_t>(copy.bytes));
+  copy.barrier->missing_bytes -= copy.bytes;
+  copy.barrier->EndPhaseIfComplete();
+  return true;
+}
+
 void EmulatedBlock::WarpExchange(const void* own, int bytes, void* all) {
   EmulatedBlock& block = *running;
   Fiber& fiber = *block.current_;
@@ -133,6 +170,7 @@ bool EmulatedBlock::Run(EmulatedIndex index) {
   running = this;
   index_ = index;
   std::memset(dynamic_.data(), 0xff, dynamic_.size());  // NaN: reads before writes show
+  line_copies_.clear();
   for (Fiber& fiber : fibers_) Prepare(fiber);
   for (;;) {
     bool progress = Resume();
@@ -141,6 +179,8 @@ bool EmulatedBlock::Run(EmulatedIndex index) {
     }
     progress |= Release(State::kBlockBarrier, 0, fibers_.size());
     progress |= Release(State::kClusterBarrier, 0, fibers_.size());
+    // A line arrives only when nobody can go on without it, so that reads before waits show.
+    progress = progress || ReleaseFromBarriers() || FinishLineCopy();
     bool done = true;
     for (const Fiber& fiber : fibers_) done = done && fiber.state == State::kDone;
     if (done) return true;

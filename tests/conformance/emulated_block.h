@@ -16,6 +16,16 @@ namespace aicf::conformance {
 struct EmulatedIndex {
   int x, y, z;
 };
+struct EmulatedBarrier {
+  unsigned parity : 1, arrivals : 15, missing : 16;
+  int missing_bytes;
+
+  void EndPhaseIfComplete() {
+    if (missing != 0 || missing_bytes != 0) return;
+    parity ^= 1;
+    missing = arrivals;
+  }
+};
 struct EmulatorCalls {
   void (*block_barrier)();
   void (*cluster_barrier)();
@@ -25,6 +35,8 @@ struct EmulatorCalls {
   void (*copy)(void* to, const void* from, int bytes);
   void (*copy_commit)();
   void (*copy_wait)(int groups);
+  void (*barrier_wait)(const EmulatedBarrier* barrier, unsigned parity);
+  void (*copy_line)(void* to, const void* from, int bytes, EmulatedBarrier* barrier);
 };
 using EmulatedSet = void (*)(EmulatedIndex thread, EmulatedIndex block, const EmulatorCalls* calls);
 
@@ -44,7 +56,7 @@ class EmulatedBlock {
   bool Run(EmulatedIndex index);
 
  private:
-  enum class State { kReady, kBlockBarrier, kClusterBarrier, kWarp, kDone };
+  enum class State { kReady, kBlockBarrier, kClusterBarrier, kWarp, kMemoryBarrier, kDone };
   static constexpr int kSlotBytes = 64;
   struct Copy {
     void* to;
@@ -59,6 +71,14 @@ class EmulatedBlock {
     int exchanges = 0;
     std::vector<Copy> copies;  ///< those under way, in order
     int groups = 0;            ///< groups of copies that have ended
+    const EmulatedBarrier* awaited = nullptr;
+    unsigned awaited_parity = 0;
+  };
+  struct LineCopy {
+    void* to;
+    const void* from;
+    int bytes;
+    EmulatedBarrier* barrier;
   };
   struct Warp {
     char slots[2][32][kSlotBytes];
@@ -73,10 +93,14 @@ class EmulatedBlock {
   static void CommitCopies();
   static void WaitForCopies(int groups);
   static void FinishCopies(Fiber& fiber, int before_group);
+  static void WaitForBarrier(const EmulatedBarrier* barrier, unsigned parity);
+  static void StartLineCopy(void* to, const void* from, int bytes, EmulatedBarrier* barrier);
+  bool FinishLineCopy();
   void Prepare(Fiber& fiber);
   void Wait(State state);
   bool Resume();
   bool Release(State from, size_t begin, size_t end);
+  bool ReleaseFromBarriers();
 
   const abi::LaunchConfig launch_;
   const EmulatedSet set_;
@@ -85,6 +109,7 @@ class EmulatedBlock {
   std::vector<Fiber> fibers_;
   std::vector<Warp> warps_;
   std::vector<char> dynamic_;
+  std::vector<LineCopy> line_copies_;  ///< those under way
   EmulatedIndex index_{};
   EmulatorCalls calls_{};
   Fiber* current_ = nullptr;

@@ -19,6 +19,19 @@ struct EmulatedIndex {
   int x, y, z;
 };
 
+/// What an mbarrier holds: the parity of its current phase, how many arrivals end a phase, and what
+/// is missing in this one.
+struct EmulatedBarrier {
+  unsigned parity : 1, arrivals : 15, missing : 16;
+  int missing_bytes;
+
+  void EndPhaseIfComplete() {
+    if (missing != 0 || missing_bytes != 0) return;
+    parity ^= 1;
+    missing = arrivals;
+  }
+};
+
 /// Filled in by the emulator before the first instruction of a thread.
 struct EmulatorCalls {
   void (*block_barrier)();
@@ -36,6 +49,11 @@ struct EmulatorCalls {
   void (*copy)(void* to, const void* from, int bytes);
   void (*copy_commit)();
   void (*copy_wait)(int groups);
+  /// Waits until the phase of this parity of a barrier in shared memory has ended.
+  void (*barrier_wait)(const EmulatedBarrier* barrier, unsigned parity);
+  /// Copies to shared memory some time later, and takes the bytes off those that the barrier waits
+  /// for.
+  void (*copy_line)(void* to, const void* from, int bytes, EmulatedBarrier* barrier);
 };
 
 static thread_local EmulatedIndex emulated_thread, emulated_block;

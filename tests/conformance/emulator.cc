@@ -54,6 +54,8 @@ class Headers {
         text = "#pragma once\n#include \"tests/conformance/emulated_ptx.h\"\n";
       if (s.name == "common/inbox.cuh")
         text = "#pragma once\n#include \"tests/conformance/emulated_inbox.h\"\n";
+      if (s.name == "common/mbarrier.cuh" || s.name == "common/tma.cuh")
+        text = "#pragma once\n#include \"tests/conformance/emulated_ring.h\"\n";
       Write(folder_ / s.name, text);
     }
     Write(Standard(), "#include <cmath>\n#include <cstdint>\n#include <cstring>\n");
@@ -113,6 +115,8 @@ Result<void*> CompileAndOpen(const std::string& text) {
 }
 
 }  // namespace
+
+bool CanEmulate() { return std::system("c++ --version > /dev/null 2>&1") == 0; }
 
 Result<std::unique_ptr<EmulatedKernel>> EmulatedKernel::Make(const abi::KernelInfo& kernel,
                                                              const abi::Problem& problem,

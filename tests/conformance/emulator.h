@@ -14,6 +14,9 @@
 
 namespace aicf::conformance {
 
+/// Whether this machine has the C++ compiler (c++) that makes programs of instances.
+bool CanEmulate();
+
 class EmulatedKernel {
  public:
   /// Compiles the instance. Errors: kDevice when there is no C++ compiler; kInternal with its

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -28,8 +27,6 @@ namespace {
 using abi::Family;
 using abi::KernelInfo;
 using abi::MathMode;
-
-bool HasCompiler() { return std::system("c++ --version > /dev/null 2>&1") == 0; }
 
 Result<Buffers> Emulate(const KernelOption& option, const Case& c) {
   return EmulatedBuffers(*option.kernel, c, option.candidate.variant);
@@ -59,7 +56,7 @@ KernelOption Best(std::string_view key, const Case& c) {
 class Emulated : public testing::TestWithParam<int> {};
 
 TEST_P(Emulated, AgreesWithTheReference) {
-  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   const auto family = static_cast<Family>(GetParam());
   const bool product =
       family == Family::kGemm || family == Family::kConv || family == Family::kAttention;
@@ -100,7 +97,7 @@ KernelOption FewRows(const Case& c, bool ahead) {
 
 // Rows that the product normalises, and columns that take one turn of loads or many.
 TEST(EmulatedProduct, OfFewRowsNormalisedOrLong) {
-  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
   const KernelInfo& gemv = *abi::FindKernel("cuda.gemm.gemv");
   std::vector<Case> cases;
@@ -132,7 +129,7 @@ TEST(EmulatedProduct, OfFewRowsNormalisedOrLong) {
 }
 
 TEST_P(Emulated, TakesEveryOperandInEveryLayout) {
-  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   const auto family = static_cast<Family>(GetParam());
   const std::vector<KernelCase> cases = LayoutCases(family);
   ASSERT_FALSE(cases.empty());
@@ -155,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(Families, Emulated, testing::Range(0, abi::kFamilyCount
                          });
 
 TEST(EmulatedConversion, MatchesBitForBit) {
-  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   for (const Case& c : ConversionCases()) {
     ASSERT_TRUE(abi::ValidateProblem(c.problem).ok());
     const Result<Buffers> got = Emulate(Best("cuda.elementwise.map", c), c);
@@ -166,7 +163,7 @@ TEST(EmulatedConversion, MatchesBitForBit) {
 
 // Functions whose results end in 16 bits are others than those of f32; all their values.
 TEST(EmulatedFunctions, OfSixteenBitsAreWithinOneUnitInTheLastPlace) {
-  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   using enum abi::ExprOp;
   for (abi::ExprOp op : {kExp, kSigmoid, kTanh, kErf}) {
     for (DType dtype : {DType::kF16, DType::kBF16}) {
@@ -180,7 +177,7 @@ TEST(EmulatedFunctions, OfSixteenBitsAreWithinOneUnitInTheLastPlace) {
 
 // A sum over many blocks of a cluster, through the workspace.
 TEST(EmulatedCluster, SumsInPieces) {
-  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   Case c;
   abi::ReduceAttrs a;
   a.axes = {1};
@@ -200,7 +197,7 @@ TEST(EmulatedCluster, SumsInPieces) {
 
 // A row over many blocks of a cluster, and several rows one after the other in the same cluster.
 TEST(EmulatedCluster, SharesRows) {
-  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   const KernelInfo* kernel = abi::FindKernel("cuda.normalize.rows");
   for (abi::NormalizeKind kind : {abi::NormalizeKind::kSoftmax, abi::NormalizeKind::kLogSoftmax,
                                   abi::NormalizeKind::kLayerNorm, abi::NormalizeKind::kRmsNorm}) {
@@ -228,7 +225,7 @@ TEST(EmulatedCluster, SharesRows) {
 // Groups that alternate in memory over a cluster's blocks, more of them than the clusters take at
 // once.
 TEST(EmulatedCluster, SharesGroupsThatAlternate) {
-  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   const KernelInfo* kernel = abi::FindKernel("cuda.normalize.interleaved");
   for (abi::NormalizeKind kind : {abi::NormalizeKind::kSoftmax, abi::NormalizeKind::kLayerNorm,
                                   abi::NormalizeKind::kRmsNorm}) {
@@ -256,7 +253,7 @@ TEST(EmulatedCluster, SharesGroupsThatAlternate) {
 // Vectors that begin and end inside of groups, or have several, over a cluster's blocks of which
 // not all have the same number of lines; what is kept in registers, and what is read again.
 TEST(EmulatedCluster, SharesLinesOfGroups) {
-  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   const KernelInfo* kernel = abi::FindKernel("cuda.normalize.lines");
   struct Walk {
     int64_t run, lines;  // of the problem
@@ -296,7 +293,7 @@ TEST(EmulatedCluster, SharesLinesOfGroups) {
 // An operand of other lines than the results, beside one that lies as they do: whole tiles and
 // parts.
 TEST(EmulatedTranspose, TurnsTheFirstOperand) {
-  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   for (DType dtype : {DType::kF32, DType::kF16}) {
     for (int64_t vector : {1, 8}) {
       Case c;
@@ -324,7 +321,7 @@ TEST(EmulatedTranspose, TurnsTheFirstOperand) {
 
 // Several vectors per thread and round, with whole rounds, whole vectors and single elements left.
 TEST(EmulatedUnroll, LeavesNoElement) {
-  if (!HasCompiler()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   for (int64_t count : {1, 1023, 4096, 5001}) {
     Case c;
     c.problem.inputs = {abi::DenseView(DType::kF16, {count}), abi::DenseView(DType::kF32, {count})};

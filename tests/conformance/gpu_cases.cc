@@ -31,6 +31,15 @@ CaseOptions RowNorms(int64_t rows) {
           .row_norm = true};
 }
 
+// Products of one row in reduced modes, whose weights may stream through shared memory.
+CaseOptions OneRow(int64_t length) {
+  return {.whole_numbers = false,
+          .max_elements = 8000,
+          .math = {MathMode::kTf32, MathMode::kFp16, MathMode::kBf16},
+          .rows = 1,
+          .length = length};
+}
+
 // Products of 16-bit operands whose epilogue sees the moments of rows of `length` terms.
 CaseOptions Moments(int64_t length, int64_t halves = 0, bool parts = false) {
   return {.whole_numbers = false,
@@ -76,6 +85,8 @@ std::vector<Share> SharesOf(Family family) {
               {20, 1, {.max_elements = 8000, .length = 8336, .eight_bits = true}},
               {80, 1, BlockScales(0)},
               {80, 1, BlockScales(1040)},
+              {60, 1, OneRow(0), false, true},
+              {40, 1, OneRow(2056), false, true},
               {60, 1, RowNorms(1)},
               {40, 1, RowNorms(3)},
               {40, 1, RowNorms(8)},

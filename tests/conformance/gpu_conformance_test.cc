@@ -91,6 +91,24 @@ TEST(RandomProducts, MeetSharedSums) {
       << testing::PrintToString(splits);
 }
 
+// Rings of cuda.gemm.stream: products of one half and of two, rows as they are and normalised,
+// operands that are asked for early and late, and columns with a rest beside whole steps.
+TEST(RandomProducts, MeetRings) {
+  std::set<std::string> ways;
+  int met = 0;
+  for (const KernelCase& c : GpuRandomCases(abi::Family::kGemm, *abi::FindDevice("cuda"))) {
+    if (c.option.kernel->key != "cuda.gemm.stream") continue;
+    const abi::Problem& p = c.item.problem;
+    ++met;
+    ways.insert(abi::SumInputs(p) == 2 ? "halves" : "whole");
+    ways.insert(abi::NormalizesRows(p) ? "normalised" : "as it is");
+    ways.insert(c.option.candidate.variant.parameters["ahead"] != 0 ? "ahead" : "later");
+    ways.insert(p.inputs[0].shape.back() % 1024 == 0 ? "steps" : "rest");
+  }
+  EXPECT_GE(met, 12);
+  EXPECT_GE(ways.size(), 7u) << testing::PrintToString(ways);
+}
+
 // Convolutions whose blocks hold the weights: operands of 8 and of more bits, weights along k and
 // across it, swapped operands, several tiles of columns, and weights that are asked for early.
 TEST(RandomProducts, MeetHeldWeights) {

@@ -22,6 +22,21 @@ AICF_DEVICE void CopyLine(unsigned to, const void* from, int bytes, unsigned bar
       : "memory");
 }
 
+/// What tells the L2 cache to give up first what is copied with it.
+AICF_DEVICE u64 ReadOncePolicy() {
+  u64 policy;
+  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+/// CopyLine with a policy of the L2 cache.
+AICF_DEVICE void CopyLine(unsigned to, const void* from, int bytes, unsigned barrier, u64 policy) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1], %2, [%3], %4;" ::"r"(to),
+      "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
+      : "memory");
+}
+
 AICF_DEVICE void CopyBox(unsigned to, const void* map, unsigned barrier, int x, int y, int z) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "

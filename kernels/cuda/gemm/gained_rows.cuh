@@ -5,8 +5,7 @@
 // row has the same number of warps (kWarpsOfRow).
 #pragma once
 
-#include "common/enums.cuh"
-#include "gemm/rows.cuh"
+#include "gemm/gained.cuh"
 
 namespace aicf {
 
@@ -23,14 +22,12 @@ constexpr int kPiecesOfLane =
 constexpr bool kHolds = kPiecesOfLane <= 2;
 constexpr int kHeldPieces = kHolds && kPiecesOfLane > 0 ? kPiecesOfLane : 1;
 
-/// Rows times the gain are not normalised yet, so they may be beyond the range of f16.
-typedef Either<kMath == kBf16 && kSame<In0::S, bf16>, bf16, float>::T row_t;
-
 /// Elements that one access moves: at most 16 bytes.
-constexpr int kMoved = kPiece * sizeof(row_t) <= 16 ? kPiece : 16 / static_cast<int>(sizeof(row_t));
+constexpr int kMoved =
+    kPiece * sizeof(gained_t) <= 16 ? kPiece : 16 / static_cast<int>(sizeof(gained_t));
 
 struct alignas(16) GainedRow {
-  row_t v[kLength > 0 ? kLength : 1];
+  gained_t v[kLength > 0 ? kLength : 1];
   float squares[kWarpsOfRow];  ///< the sum of a warp's squares
 };
 AICF_DEVICE GainedRow* GainedRows() {
@@ -40,7 +37,7 @@ AICF_DEVICE GainedRow* GainedRows() {
 
 /// Loads kPiece neighbours of a row times the gain.
 AICF_DEVICE void LoadGained(int m, index_t k, float (&x)[kPiece]) {
-  typedef Pack<row_t, kMoved> Made;
+  typedef Pack<gained_t, kMoved> Made;
 #pragma unroll
   for (int j = 0; j < kPiece; j += kMoved) {
     const Made made = *reinterpret_cast<const Made*>(GainedRows()[m].v + k + j);
@@ -56,7 +53,7 @@ AICF_DEVICE float FactorOf(int m) {
   float sum = GainedRows()[m].squares[0];
 #pragma unroll
   for (int w = 1; w < kWarpsOfRow; ++w) sum = sum + GainedRows()[m].squares[w];
-  return 1.0f / sqrtf(sum / static_cast<float>(kLength) + static_cast<float>(attr_rms_epsilon));
+  return NormFactor(sum);
 }
 
 /// A lane's elements of one row.
@@ -86,13 +83,13 @@ class RowMaker {
       if constexpr (!kHolds) gain_.Load(m_, At(p), g);
 #pragma unroll
       for (int j = 0; j < kPiece; j += kMoved) {
-        Pack<row_t, kMoved> made;
+        Pack<gained_t, kMoved> made;
 #pragma unroll
         for (int i = 0; i < kMoved; ++i) {
           squares = fmaf(x[j + i], x[j + i], squares);
-          made.v[i] = Narrow<row_t>::Of(x[j + i] * g[j + i]);
+          made.v[i] = Narrow<gained_t>::Of(x[j + i] * g[j + i]);
         }
-        *reinterpret_cast<Pack<row_t, kMoved>*>(to.v + At(p) + j) = made;
+        *reinterpret_cast<Pack<gained_t, kMoved>*>(to.v + At(p) + j) = made;
       }
     }
 #pragma unroll

@@ -8,6 +8,7 @@
 #include "kernels/cuda/gemm/hopper.h"
 #include "kernels/cuda/gemm/library.h"
 #include "kernels/cuda/gemm/packed_b.h"
+#include "kernels/cuda/gemm/stream.h"
 
 namespace aicf::cuda {
 
@@ -71,7 +72,8 @@ struct GemmTensorHost : TileHostBase<true> {
 /// In order of preference: ties of predicted cost go to the earlier one.
 template <>
 struct CudaHosts<abi::Family::kGemm> {
-  using List = HostList<LibraryHost, GemvHost, GemmHopperHost, GemmTiledHost, GemmTensorHost>;
+  using List = HostList<LibraryHost, GemvHost, GemmStreamHost, GemmHopperHost, GemmTiledHost,
+                        GemmTensorHost>;
 };
 
 }  // namespace aicf::cuda

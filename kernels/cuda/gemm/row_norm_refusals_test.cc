@@ -50,6 +50,10 @@ TEST(CudaRefusals, OtherProductsDoNotNormaliseRows) {
       EXPECT_EQ(why, "") << kernel.key;
       continue;
     }
+    if (kernel.key == "cuda.gemm.stream") {  // does so for one row
+      EXPECT_EQ(why, "is for one row, here are 8");
+      continue;
+    }
     EXPECT_NE(why, "") << kernel.key;
     if (kernel.backend == Backend::kCuda) {
       EXPECT_EQ(why, "does not normalise rows") << kernel.key;

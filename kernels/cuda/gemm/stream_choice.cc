@@ -1,0 +1,76 @@
+#include <algorithm>
+
+#include "kernels/cuda/common/choice.h"
+#include "kernels/cuda/gemm/hosts.h"
+
+namespace aicf::cuda {
+namespace {
+
+using abi::Parameters;
+using abi::Problem;
+
+// Columns of results of a stage: stages of 16 to 32 KB, so that asking for one and finishing one
+// take less time than its copy.
+int64_t ColumnsOfStage(const Problem& p, int64_t line) {
+  const int64_t most = line > 4096 ? 32 * 1024 : 16 * 1024;
+  int64_t lines = 1;
+  while (lines < 16 && lines * 2 * line <= most) lines *= 2;
+  return std::max<int64_t>(1, lines / ProductOf(p).halves);
+}
+
+// Enough warps that a lane holds no more of the row than it may.
+int64_t WarpsOfGroup(const Problem& p, int64_t line) {
+  int64_t warps = line > 4096 ? 8 : 4;
+  while (warps < 16 && !GemmStreamHost::HoldsRow(p, warps)) warps *= 2;
+  return warps;
+}
+
+Parameters CutOf(const Problem& p, const abi::DeviceSpec& d) {
+  // What a block's ring takes. More than half of a multiprocessor's shared memory, so that no two
+  // blocks of a launch share a multiprocessor while another one has none.
+  constexpr int64_t kRingBytes = 192 * 1024;
+  constexpr int64_t kFlightBytes = 64 * 1024;  // what memory needs to have under way
+  const int64_t line = StreamColumnBytes(p);
+  const int64_t warps = WarpsOfGroup(p, line);
+  const int64_t groups = warps > 8 ? 1 : 2;
+  const int64_t columns = ColumnsOfStage(p, line);
+  const int64_t stage = columns * ProductOf(p).halves * line;
+  const int64_t stages = std::clamp<int64_t>(kRingBytes / stage, 2, 24) / groups * groups;
+  return {{"columns", columns},
+          {"stages", stages},
+          {"flight", std::clamp<int64_t>(CeilDiv(kFlightBytes, stage), 2, stages)},
+          {"groups", groups},
+          {"warps", warps},
+          {"blocks", d.sm_count},
+          {"ahead", 0}};
+}
+
+}  // namespace
+
+// In a chain of products and attention as a decode step has them, the ring is filled while the
+// product waits, so that the memory never rests: on an H200 4.45 TB/s, above the 4.2 that
+// DeviceSpec::bytes_per_us takes for reached (bench/results/h200_language.md). Each stage takes a
+// group some 0.3 us beside its copy, so that short columns are better left to cuda.gemm.gemv, and
+// so are products that start and end within the time in which a ring is filled.
+template <>
+std::vector<abi::Candidate> CandidatesFor<GemmStreamHost>(const Problem& p,
+                                                          const abi::DeviceSpec& d) {
+  constexpr int64_t kShortColumn = 4096;
+  constexpr double kFewBytes = 6e6, kShareOfBandwidth = 1.06;
+  const Parameters cut = CutOf(p, d);
+  if (!GemmStreamHost::Refuse(p, cut, d).empty()) return {};
+  const bool worth = StreamColumnBytes(p) >= kShortColumn && abi::ByteCount(p) >= kFewBytes;
+  const double norm_us = abi::NormalizesRows(p) ? 0.2 : 0;
+  const double us = PredictUs({.bytes = abi::ByteCount(p),
+                               .flops = abi::FlopCount(p),
+                               .flops_per_us = d.fp32_flops_per_us / 3,
+                               .bytes_share = worth ? kShareOfBandwidth : 0.4,
+                               .blocks = static_cast<double>(d.sm_count),
+                               .latency_us = worth ? 1.5 : 4,
+                               .blocks_per_sm = 1},
+                              d);
+  // Half of what a launch takes passes while the step before it still runs.
+  return {CandidateOf<GemmStreamHost>(p, cut, us - d.launch_us / 2 + norm_us)};
+}
+
+}  // namespace aicf::cuda
