@@ -18,7 +18,7 @@ struct Ring {
 // one group and several; stages of one column and of more than the product has.
 const Ring kRings[] = {{1, 2, 1, 1, 1, 1},   {2, 4, 2, 2, 1, 3}, {4, 3, 3, 1, 2, 2},
                        {1, 12, 2, 4, 2, 1},  {3, 2, 2, 2, 4, 5}, {16, 2, 1, 1, 4, 2},
-                       {1, 6, 8, 3, 3, 132}, {8, 4, 1, 2, 5, 1}};
+                       {1, 6, 6, 3, 3, 132}, {8, 4, 4, 2, 5, 1}};
 
 abi::Parameters Set(const Ring& r, bool ahead) {
   return {{"columns", r.columns},  {"stages", r.stages}, {"flight", r.flight},

@@ -60,6 +60,7 @@ std::string GemmStreamHost::Refusal(const Problem& p, const abi::DeviceSpec& d) 
 std::string GemmStreamHost::Refuse(const Problem& p, const abi::Parameters& c,
                                    const abi::DeviceSpec& d) {
   if (c["stages"] % c["groups"] != 0) return "has stages for each of its groups alike";
+  if (c["flight"] > c["stages"]) return "has no more stages on their way than there are";
   if (c["warps"] * c["groups"] + 2 > 32) return "has more than 32 warps";
   if (!HoldsRow(p, c["warps"])) {
     return StrCat("a lane would hold ", HeldElements(p, c["warps"]),

@@ -12,7 +12,7 @@
 // The instance defines, beside what compiler/codegen/cuda_source.h lists,
 //   kColumns  columns of results of a stage; in a product of two halves each is a column of both
 //   kStages   stages of the ring, a multiple of kGroups: so a stage is always the same group's
-//   kFlight   stages that may be on their way
+//   kFlight   stages that may be on their way, at most kStages
 //   kGroups   groups of warps, which take stages in turn
 //   kWarps    warps of a group, which divide k
 //   kAhead    1: B is a constant, and so is the gain of a norm; both are read before the wait for
@@ -41,6 +41,7 @@ namespace aicf {
 static_assert(kBlockX == 32, "x is a warp");
 static_assert(kBlockY == kWarps * kGroups + 2, "a producer and a finisher beside the groups");
 static_assert(kStages % kGroups == 0, "a stage is always the same group's");
+static_assert(kFlight <= kStages, "a barrier tells its current phase from the last one alone");
 static_assert(kColumns <= 32, "a lane finishes a column");
 
 /// A group's elements along k in one step, and the steps of a column.

@@ -49,6 +49,7 @@ TEST(CudaRefusals, OfRings) {
   const Problem p = Product(1, 8192, 4096);
   ExpectParametersRefused(kKey, p,
                           {{"stages for each of its groups alike", {{"stages", 3}, {"groups", 2}}},
+                           {"no more stages on their way", {{"stages", 2}, {"flight", 3}}},
                            {"more than 32 warps", {{"warps", 16}, {"groups", 2}}},
                            {"would hold 128 elements of the row, at most 64", {{"warps", 2}}},
                            {"bytes of shared memory, there are", {{"columns", 8}}}});
