@@ -9,22 +9,13 @@
 #include <vector>
 
 #include "kernels/abi/kernel.h"
+#include "tests/conformance/emulated_barrier.h"
 
 namespace aicf::conformance {
 
 /// These must be the same as in emulated_cuda.h, which declares them for the instance.
 struct EmulatedIndex {
   int x, y, z;
-};
-struct EmulatedBarrier {
-  unsigned parity : 1, arrivals : 15, missing : 16;
-  int missing_bytes;
-
-  void EndPhaseIfComplete() {
-    if (missing != 0 || missing_bytes != 0) return;
-    parity ^= 1;
-    missing = arrivals;
-  }
 };
 struct EmulatorCalls {
   void (*block_barrier)();

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tests/conformance/emulated_barrier.h"
+
 #define __device__
 #define __global__
 #define __forceinline__ inline
@@ -17,19 +19,6 @@
 
 struct EmulatedIndex {
   int x, y, z;
-};
-
-/// What an mbarrier holds: the parity of its current phase, how many arrivals end a phase, and what
-/// is missing in this one.
-struct EmulatedBarrier {
-  unsigned parity : 1, arrivals : 15, missing : 16;
-  int missing_bytes;
-
-  void EndPhaseIfComplete() {
-    if (missing != 0 || missing_bytes != 0) return;
-    parity ^= 1;
-    missing = arrivals;
-  }
 };
 
 /// Filled in by the emulator before the first instruction of a thread.
