@@ -80,6 +80,8 @@ class CaseMaker {
   void FinishMoments(DType dtype, const Dims& shape, int64_t length);
   void ReadParts(int64_t length);
   void StoreParts();
+  bool DrawsOneRow() const;
+  void OneRow();
   void FinishProduct(DType dtype, const Dims& shape, int64_t length);
   void ConvAxis(abi::ConvAttrs& a, int spatial, Dims& x, Dims& w, Dims& y);
   /// A view whose channels are the innermost axis.

@@ -25,8 +25,45 @@ View ColumnsInner(View v) {
 
 }  // namespace
 
+// Whether a gemm case is one of OneRow. The answer takes nothing from the sequence of random
+// numbers, so that the other cases are what they were before there were these.
+bool CaseMaker::DrawsOneRow() const {
+  if (options_.eight_bits || options_.moments || options_.parts || options_.block_scales)
+    return false;
+  if (options_.rows > 1 || options_.length > 0) return false;
+  Random other = random_;
+  return other.OneIn(10);
+}
+
+// Products of floats with one row whose columns of B are contiguous along k, in whole vectors of 16
+// bytes. Columns may lie in any order, with gaps, and be the same.
+void CaseMaker::OneRow() {
+  abi::GemmAttrs attrs;
+  attrs.halves = options_.halves > 0 ? options_.halves : random_.Int(1, 2);
+  p_.attrs = attrs;
+  p_.math = ProductMath();
+  const DType drawn = ProductDType();
+  const bool as_drawn = drawn == DType::kF16 || drawn == DType::kBF16;
+  const DType dtype = as_drawn ? drawn : DType::kF32;
+  const int64_t piece = 16 / DTypeBytes(dtype);
+  const int64_t n = random_.OneIn(6) ? 1 : random_.Int(2, 40);
+  const int64_t k = piece * random_.Int(1, random_.OneIn(3) ? 60 : 12), columns = n * attrs.halves;
+  const int64_t apart = k + piece * (random_.OneIn(2) ? 0 : random_.Int(1, 3));
+  View b{dtype, {k, columns}, {1, apart}, random_.OneIn(2) ? 0 : piece * random_.Int(1, 3)};
+  if (random_.OneIn(5)) b.strides[1] = 0;
+  if (random_.OneIn(4)) {
+    b.offset += (columns - 1) * b.strides[1];
+    b.strides[1] = -b.strides[1];
+  }
+  p_.inputs = {MatrixView(dtype, {1, k}), b};
+  p_.core_inputs = 2;
+  if (options_.row_norm) AddGain();
+  FinishProduct(dtype, {1, n}, k);
+}
+
 template <>
 void CaseMaker::Fresh<abi::Family::kGemm>() {
+  if (DrawsOneRow()) return OneRow();
   abi::GemmAttrs attrs;
   const bool two = random_.OneIn(4);
   const bool one = options_.block_scales || options_.parts;
