@@ -106,6 +106,11 @@ bool EmulatedBlock::ReleaseFromBarriers() {
 }
 
 void EmulatedBlock::StartLineCopy(void* to, const void* from, int bytes, EmulatedBarrier* barrier) {
+  const auto unaligned = [](auto number) { return number % 16 != 0; };
+  if (unaligned(bytes) || unaligned(reinterpret_cast<uintptr_t>(from)) ||
+      unaligned(reinterpret_cast<uintptr_t>(to))) {
+    std::abort();  // as the chip does
+  }
   running->line_copies_.push_back({to, from, bytes, barrier});
 }
 
@@ -183,7 +188,7 @@ bool EmulatedBlock::Run(EmulatedIndex index) {
     progress = progress || ReleaseFromBarriers() || FinishLineCopy();
     bool done = true;
     for (const Fiber& fiber : fibers_) done = done && fiber.state == State::kDone;
-    if (done) return true;
+    if (done) return line_copies_.empty();
     if (!progress) return false;
   }
 }

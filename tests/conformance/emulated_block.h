@@ -43,7 +43,8 @@ class EmulatedBlock {
   EmulatedBlock(const abi::LaunchConfig& launch, EmulatedSet set, std::function<void()> body,
                 EmulatedCluster& cluster, int rank);
 
-  /// Runs block `index` to its end. False when its threads wait for each other forever.
+  /// Runs block `index` to its end. False when its threads wait for each other forever, or end
+  /// while lines that they asked for are still under way.
   bool Run(EmulatedIndex index);
 
  private:

@@ -39,6 +39,7 @@ bool CaseMaker::DrawsOneRow() const {
 // bytes. Columns may lie in any order, with gaps, and be the same.
 void CaseMaker::OneRow() {
   abi::GemmAttrs attrs;
+  random_.Next();  // the number that DrawsOneRow has seen
   attrs.halves = options_.halves > 0 ? options_.halves : random_.Int(1, 2);
   p_.attrs = attrs;
   p_.math = ProductMath();
@@ -46,7 +47,7 @@ void CaseMaker::OneRow() {
   const bool as_drawn = drawn == DType::kF16 || drawn == DType::kBF16;
   const DType dtype = as_drawn ? drawn : DType::kF32;
   const int64_t piece = 16 / DTypeBytes(dtype);
-  const int64_t n = random_.OneIn(6) ? 1 : random_.Int(2, 40);
+  const int64_t n = random_.OneIn(6) ? 1 : random_.Int(2, random_.OneIn(3) ? 150 : 40);
   const int64_t k = piece * random_.Int(1, random_.OneIn(3) ? 60 : 12), columns = n * attrs.halves;
   const int64_t apart = k + piece * (random_.OneIn(2) ? 0 : random_.Int(1, 3));
   View b{dtype, {k, columns}, {1, apart}, random_.OneIn(2) ? 0 : piece * random_.Int(1, 3)};

@@ -10,6 +10,7 @@
 #include "compiler/passes/plan/streams.h"
 #include "kernels/abi/attention.h"
 #include "kernels/abi/choice.h"
+#include "kernels/abi/packing.h"
 #include "schema/loop_tree.h"
 
 namespace aicf {
@@ -84,7 +85,7 @@ class LaunchChooser {
     double bytes = 0;
     for (size_t k = 0; k < step.problem.inputs.size(); ++k) {
       const abi::View& v = step.problem.inputs[k];
-      if (!kernel.reads_ahead(step.problem, k)) continue;
+      if (!abi::ReadsAhead(kernel, step.problem, step.parameters, k)) continue;
       bytes += NamedShare(step.problem, k) *
                static_cast<double>(abi::ElementsOf(v) * DTypeBytes(v.dtype));
     }

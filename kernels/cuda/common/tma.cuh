@@ -1,7 +1,7 @@
 // What the copy engine copies to shared memory: boxes of a tensor, as a tensor map of rank 3 to 5
 // describes them, and lines of memory. One thread asks; the bytes count towards a barrier of
-// common/mbarrier.cuh. Coordinates are in elements, innermost first; what lies outside the tensor
-// arrives as zeros and is counted like the rest.
+// common/mbarrier.cuh. Coordinates of boxes are in elements, innermost first; what lies outside the
+// tensor arrives as zeros and is counted like the rest.
 #pragma once
 
 #include "common/ptx.cuh"

@@ -1,5 +1,6 @@
-// The extents of a product of gemm/gemv.cuh, and the loads of rows of its operand A and of the gain
-// that A is normalised with.
+// The extents of a product of few rows, and the loads of rows of its operand A and of the gain that
+// A is normalised with. The including source or its instance has defined kPiece, the elements of
+// one vector of B.
 #pragma once
 
 #include "common/block.cuh"

@@ -1,7 +1,5 @@
 #include "kernels/cuda/gemm/stream.h"
 
-#include <algorithm>
-
 #include "kernels/cuda/gemm/hosts.h"
 
 namespace aicf::cuda {
@@ -12,13 +10,17 @@ using abi::Problem;
 constexpr int64_t kVectorBytes = 16;
 // What a lane may hold of the row (kMostHeld in gemm/stream.cuh).
 constexpr int64_t kMostHeld = 64;
-constexpr int64_t kMostGroupWarps = 16;  // of a group
 
 // Elements of the row that a lane holds where so many warps divide k.
 int64_t HeldElements(const Problem& p, int64_t warps) {
   const int64_t piece = kVectorBytes / DTypeBytes(p.inputs[1].dtype);
   return CeilDiv(ProductOf(p).length, 32 * piece * warps) * piece;
 }
+
+// The most warps of a group, as the parameter's range has it.
+constexpr int64_t kMostGroupWarps = 16;
+
+bool IsFloatOfRow(DType t) { return t == DType::kF32 || t == DType::kF16 || t == DType::kBF16; }
 
 // StreamRing::kBytes in gemm/stream.cuh.
 int64_t SharedBytes(const Problem& p, const abi::Parameters& c) {
@@ -40,16 +42,21 @@ bool GemmStreamHost::HoldsRow(const Problem& p, int64_t warps) {
 }
 
 std::string GemmStreamHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
-  if (!d.warpgroup_products) return RefuseWithoutWarpgroups(d);
-  if (SumDType(p) != DType::kF32) return "multiplies f32, f16 and bf16 only";
+  if (!d.warpgroup_products) {
+    return StrCat("fills its ring by Hopper's bulk copies, the device is ", d.name);
+  }
+  const DType data = p.inputs[1].dtype;
+  if (SumDType(p) != DType::kF32 || !IsFloatOfRow(p.inputs[0].dtype) || !IsFloatOfRow(data)) {
+    return "multiplies f32, f16 and bf16 only";
+  }
   const ProductShape s = ProductOf(p);
   if (s.rows != 1) return StrCat("is for one row, here are ", s.rows);
   if (s.batch != 1) return StrCat("is for a single product, here are ", s.batch);
   if (s.columns == 0 || s.length == 0) return "the product is empty";
   if (s.columns > (int64_t{1} << 30)) return "has too many columns";
-  const DType data = p.inputs[1].dtype;
-  if (GemvHost::MaxPiece(p, /*along_n=*/false) * DTypeBytes(data) != kVectorBytes ||
-      StreamColumnBytes(p) % kVectorBytes != 0) {
+  const bool in_vectors =
+      GemvHost::MaxPiece(p, /*along_n=*/false) * DTypeBytes(data) == kVectorBytes;
+  if (!in_vectors || s.length % (kVectorBytes / DTypeBytes(data)) != 0) {
     return "takes columns of B that are contiguous along k, in whole vectors of 16 bytes";
   }
   if (!HoldsRow(p, kMostGroupWarps)) return "has too long columns for its registers";

@@ -1,13 +1,14 @@
-// cuda.gemm.stream: products with one row, whose weights stream through shared memory. There is one
-// block for each multiprocessor. One warp of it, the producer, asks the copy engine for whole
-// columns of B, which are contiguous along k; groups of warps multiply them with the row, which
-// lies in their registers; and one more warp finishes the columns. A stage has the columns that are
-// copied together, and the block's shared memory is a ring of stages.
+// cuda.gemm.stream: products with one row, whose weights stream through shared memory. A block is
+// meant to have a multiprocessor for itself. One warp of it, the producer, asks the copy engine for
+// whole columns of B, which are contiguous along k; groups of warps multiply them with the row,
+// which lies in their registers; and one more warp finishes the columns. A stage has the columns
+// that are copied together, and the block's shared memory is a ring of stages.
 //
-// In a chain of such products the memory never rests. A block starts as soon as the block of the
-// product before it has left the multiprocessor, which is before all of that product has ended, and
-// fills its whole ring while it waits for the row. No more than kFlight stages are on their way at
-// a time: more would let some multiprocessors have theirs much earlier than others.
+// In a chain of such products whose launches are programmatic, with kAhead, the memory hardly
+// rests. A block starts as soon as the block of the product before it has left the multiprocessor,
+// which is before all of that product has ended, and fills its ring while it waits for the row. No
+// more than kFlight stages are on their way at a time: more would let some multiprocessors have
+// theirs much earlier than others.
 //
 // The instance defines, beside what compiler/codegen/cuda_source.h lists,
 //   kColumns  columns of results of a stage; in a product of two halves each is a column of both
@@ -15,12 +16,13 @@
 //   kFlight   stages that may be on their way, at most kStages
 //   kGroups   groups of warps, which take stages in turn
 //   kWarps    warps of a group, which divide k
-//   kAhead    1: B is a constant, and so is the gain of a norm; both are read before the wait for
-//             the preceding kernel
+//   kAhead    1: B, and the gain of a norm, are what no step writes; both are read before the wait
+//             for the preceding kernel
 //
-// Illegal, and for the host to refuse: more than one row or one batch; columns that are not
-// contiguous along k, or whose addresses or bytes are no multiples of 16; more than kMostHeld
-// elements of the row for a lane.
+// Illegal, and for the host to refuse: operands other than f32, f16 and bf16; more than one row or
+// one batch, and empty products; columns that are not contiguous along k, or whose addresses or
+// bytes are no multiples of 16; more than kMostHeld elements of the row for a lane; more than 2^30
+// columns or 2^16 blocks, so that 32-bit indices have room for the stages that a block looks ahead.
 // Grid: any number of blocks. Dynamic shared memory: StreamRing::kBytes.
 #pragma once
 
@@ -53,7 +55,6 @@ static_assert(kSteps * kPiece <= kMostHeld, "the row lies in registers");
 
 constexpr int kLines = kColumns * kProductHalves;
 constexpr int kLineBytes = static_cast<int>(kLength * static_cast<index_t>(sizeof(In1::S)));
-constexpr index_t kAllStages = (kN - 1) / kColumns + 1;  ///< of the whole product
 
 /// The block's shared memory: the stages, each warp's sums of every line of every stage, the sums
 /// of squares of a normalised row, and three barriers for each stage.
@@ -64,6 +65,7 @@ struct StreamRing {
   static constexpr int kFloatBytes = (kSums + kSquares + 1) / 2 * 8;
   static constexpr int kBytes = kStages * kStageBytes + kFloatBytes + 3 * 8 * kStages;
   static_assert(kDynamicShared >= kBytes, "the ring needs its memory");
+  static_assert(kStageBytes < 1 << 20, "a barrier counts fewer bytes");
 
   char* memory = DynamicShared();
 
@@ -99,8 +101,8 @@ struct StreamRing {
   }
 };
 
-/// One of the stages that a block fills one after the other, `turn` of them, with its place in the
-/// ring and the parity of that place's barriers.
+/// One of the stages that a block fills one after the other: it comes after `turn` others. With its
+/// place in the ring and the parity of that place's barriers.
 struct StreamStage {
   int turn = 0, place = 0;
   unsigned parity = 0;
@@ -163,33 +165,39 @@ struct RowInRegisters {
   /// The warps of the first group put their sums of squares into `squares`.
   AICF_DEVICE RowInRegisters(const RowSource<In0>& a, const RowSource<GainView>& gain,
                              float* squares) {
-    float gains[kNormalizesRows ? kSteps : 1][kPiece];
-    if constexpr (kNormalizesRows && kAhead != 0) LoadGains(gain, gains);
+    float gains[kHoldsGain ? kSteps : 1][kPiece];
+    if constexpr (kHoldsGain) LoadGains(gain, gains);
     WaitForPredecessors();
-    if constexpr (kNormalizesRows && kAhead == 0) LoadGains(gain, gains);
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       if (Has(step)) a.Load(0, At(step), x[step]);
     }
-    if constexpr (kNormalizesRows) Multiply(gains, squares);
+    if constexpr (kNormalizesRows) Multiply(gain, gains, squares);
   }
 
  private:
+  /// Whether the gain is loaded before the wait, into registers beside those for the row.
+  static constexpr bool kHoldsGain =
+      kNormalizesRows && kAhead != 0 && kSteps * kPiece <= kMostHeld / 2;
+
   static AICF_DEVICE void LoadGains(const RowSource<GainView>& gain, float (*gains)[kPiece]) {
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       if (Has(step)) gain.Load(0, At(step), gains[step]);
     }
   }
-  AICF_DEVICE void Multiply(const float (*gains)[kPiece], float* squares) {
+  AICF_DEVICE void Multiply(const RowSource<GainView>& gain, float (*gains)[kPiece],
+                            float* squares) {
     float sum = 0;
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       if (!Has(step)) continue;
+      float(&g)[kPiece] = gains[kHoldsGain ? step : 0];
+      if constexpr (!kHoldsGain) gain.Load(0, At(step), g);
 #pragma unroll
       for (int j = 0; j < kPiece; ++j) {
         sum = fmaf(x[step][j], x[step][j], sum);
-        x[step][j] = Widen(Narrow<gained_t>::Of(x[step][j] * gains[step][j]));
+        x[step][j] = Widen(Narrow<gained_t>::Of(x[step][j] * g[j]));
       }
     }
 #pragma unroll
@@ -237,7 +245,7 @@ AICF_DEVICE void SumStages(const StreamRing& ring, const RowInRegisters& row, in
 #pragma unroll
       for (int line = 0; line < kLines; ++line) sum[line] = sum[line] + ShuffleXor(sum[line], s);
     }
-    // The exchange is over, so that every lane has read its part of the stage.
+    __syncwarp();  // every lane has read its part of the stage
     if (threadIdx.x == 0) {
 #pragma unroll
       for (int line = 0; line < kLines; ++line) ring.Sums(stage.place, line)[warp] = sum[line];
@@ -253,11 +261,11 @@ AICF_DEVICE float TotalOf(const float* sums) {
   return total;
 }
 
-/// The warp that finishes columns. A lane has one column of some stages that follow each other: it
-/// loads what the epilogue reads beside the sums for all of them at once, since a load may take
-/// longer than a stage. When a stage is summed, its lanes add the sums of the warps in their order,
-/// and store the results. The first stage is the first group's, so that its arrival says that the
-/// squares are there, too.
+/// The warp that finishes columns. Its lanes have one column each, of as many stages that follow
+/// each other as there are lanes for. What the epilogue reads beside the sums they load all at
+/// once, since a load may take longer than a stage. When a stage is summed, its lanes add the sums
+/// of the warps in their order, and store the results. The first stage is the first group's, so
+/// that its arrival says that the squares are there, too.
 AICF_DEVICE void FinishColumns(const Args& args, const StreamRing& ring) {
   constexpr int kTogether = 32 / kColumns;
   const int own = static_cast<int>(threadIdx.x) / kColumns, c = threadIdx.x % kColumns;
@@ -266,7 +274,8 @@ AICF_DEVICE void FinishColumns(const Args& args, const StreamRing& ring) {
   while (stage.Valid()) {
     const index_t n = StreamStage::ColumnOf(stage.turn + own) + c;
     const bool valid = own < kTogether && n < kN;
-    const Column column(args, valid ? n : stage.column(), 0);
+    Column column(n, 0);
+    if (valid) column.Load(args);
     for (int i = 0; i < kTogether && stage.Valid(); ++i, stage.Advance(1)) {
       BarrierWait(ring.Summed(stage.place), stage.parity);
       if (valid && own == i) {

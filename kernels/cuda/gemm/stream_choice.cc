@@ -9,8 +9,8 @@ namespace {
 using abi::Parameters;
 using abi::Problem;
 
-// Columns of results of a stage: stages of 16 to 32 KB, so that asking for one and finishing one
-// take less time than its copy.
+// Columns of results of a stage: up to 16 KB of short columns and up to 32 KB of long ones, or a
+// single longer column, so that asking for a stage and finishing it take less time than its copy.
 int64_t ColumnsOfStage(const Problem& p, int64_t line) {
   const int64_t most = line > 4096 ? 32 * 1024 : 16 * 1024;
   int64_t lines = 1;
@@ -32,10 +32,13 @@ Parameters CutOf(const Problem& p, const abi::DeviceSpec& d) {
   constexpr int64_t kFlightBytes = 64 * 1024;  // what memory needs to have under way
   const int64_t line = StreamColumnBytes(p);
   const int64_t warps = WarpsOfGroup(p, line);
-  const int64_t groups = warps > 8 ? 1 : 2;
   const int64_t columns = ColumnsOfStage(p, line);
   const int64_t stage = columns * ProductOf(p).halves * line;
-  const int64_t stages = std::clamp<int64_t>(kRingBytes / stage, 2, 24) / groups * groups;
+  // Stages are the groups' alike. One group, where whole stages for two would leave much of the
+  // ring unused.
+  const int64_t fitting = std::clamp<int64_t>(kRingBytes / stage, 2, 48);
+  const int64_t groups = warps > 8 || fitting == 3 ? 1 : 2;
+  const int64_t stages = fitting / groups * groups;
   return {{"columns", columns},
           {"stages", stages},
           {"flight", std::clamp<int64_t>(CeilDiv(kFlightBytes, stage), 2, stages)},
@@ -48,8 +51,10 @@ Parameters CutOf(const Problem& p, const abi::DeviceSpec& d) {
 }  // namespace
 
 // In a chain of products and attention as a decode step has them, the ring is filled while the
-// product waits, so that the memory never rests: on an H200 4.45 TB/s, above the 4.2 that
-// DeviceSpec::bytes_per_us takes for reached (bench/results/h200_language.md). Each stage takes a
+// product waits, so that the memory hardly rests: the products of such steps read 4.4 TB/s on an
+// H200, above the 4.2 that DeviceSpec::bytes_per_us takes for reached
+// (bench/results/h200_language.md). Where B is no constant the ring cannot be filled early, and the
+// prediction is too good. Each stage takes a
 // group some 0.3 us beside its copy, so that short columns are better left to cuda.gemm.gemv, and
 // so are products that start and end within the time in which a ring is filled.
 template <>

@@ -41,8 +41,37 @@ TEST(CudaRefusals, OfProductsThatStream) {
                 {DenseView(DType::kF16, {2, 1, 64}), {DType::kF16, {2, 64, 64}, {4096, 1, 64}, 0}},
                 {DenseView(DType::kF16, {2, 1, 64})});
   ExpectUnsupported(kKey, batch, "is for a single product, here are 2");
+  apart.inputs[1].offset = 4;
+  ExpectUnsupported(kKey, apart, "in whole vectors of 16 bytes");
+  ExpectUnsupported(kKey, Product(1, 4096, 64, DType::kF8E4M3FN), "f32, f16 and bf16 only");
+  ExpectUnsupported(kKey, Product(1, 4096, 64, DType::kI32), "f32, f16 and bf16 only");
   const DeviceSpec older = *FindDevice("cuda:sm_80");
   EXPECT_NE(FindKernel(kKey)->supports(Product(1, 4096, 4096), older), "");
+}
+
+// The copy engine takes columns in any order, and the same one more than once.
+TEST(CudaRefusals, OfProductsThatStreamAreFew) {
+  Problem p = Product(1, 4096, 64);
+  p.inputs[1].strides = {1, 0};
+  EXPECT_EQ(Refused(kKey, p, {}), "");
+  p.inputs[1] = {DType::kBF16, {4096, 64}, {1, -4096}, 63 * 4096};
+  EXPECT_EQ(Refused(kKey, p, {}), "");
+  p.inputs[1].offset += 8;
+  EXPECT_EQ(Refused(kKey, p, {}), "");
+}
+
+TEST(CudaReads, ProductsThatStreamReadWeightsAndGainsAhead) {
+  const KernelInfo& kernel = *FindKernel(kKey);
+  Problem p = Product(1, 4096, 64);
+  EXPECT_TRUE(kernel.reads_ahead(p, 1));
+  EXPECT_FALSE(kernel.reads_ahead(p, 0));
+  EXPECT_FALSE(kernel.reads_ahead(p, 2));
+  GemmAttrs attrs;
+  attrs.rms_epsilon = 1e-5;
+  p.attrs = attrs;
+  p.inputs.push_back(DenseView(DType::kF32, {1, 4096}));
+  p.core_inputs = 3;
+  EXPECT_TRUE(kernel.reads_ahead(p, 2));
 }
 
 TEST(CudaRefusals, OfRings) {
