@@ -187,6 +187,17 @@ def gated():
     return Case(m, [m.node("Mul", [m.node("Mul", [gate, m.node("Sigmoid", [gate])]), up])])
 
 
+def one_row():
+    """Products of one row whose weights stream through shared memory on a GPU: of two halves, and with a residual."""
+    m = Model(53)
+    x = m.random("x", 1, 256, dtype=np.float16)
+    both = m.node("Gemm", [x, m.weight(96, 256, dtype=np.float16)], transB=1)
+    gate, up = m.node("Split", [both, m.ints(48, 48)], 2, axis=1)
+    hidden = m.node("Mul", [m.node("Mul", [gate, m.node("Sigmoid", [gate])]), up])
+    y = m.node("Add", [m.node("Gemm", [hidden, m.weight(256, 48, dtype=np.float16)], transB=1), x])
+    return Case(m, [y], ("--math=fp16",), ("--policy=gemm=cuda.gemm.stream", "--policy-strict"))
+
+
 def text_samples():
     """Metas of one prefill and one decode step, for 48 tokens and pages of 8."""
     draw = {"temperature": np.float32([0.9]), "top_k": np.int32([5]), "top_p": np.float32([0.9]),
@@ -215,4 +226,4 @@ def appending():
     return LanguageCase(model, text_samples(), flags)
 
 
-CASES = [image, boxes, sequence, stream, product, long_sums, batches, packed, excited, gated, texts, appending]
+CASES = [image, boxes, sequence, stream, product, long_sums, batches, packed, excited, gated, one_row, texts, appending]
