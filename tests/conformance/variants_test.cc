@@ -148,7 +148,7 @@ TEST_P(Variants, EveryVariantIsMet) {
   for (const auto& [key, count] : met) EXPECT_GT(count, 0) << key << " refused all the cases";
 }
 
-int AxesOf(const abi::View& v) {
+int CountAxes(const abi::View& v) {
   return static_cast<int>(
       std::ranges::count_if(v.shape, [](int64_t extent) { return extent > 1; }));
 }
@@ -166,7 +166,7 @@ TEST_P(Variants, EveryOperandIsDrawnInEveryLayout) {
                                : c.problem.outputs[k - c.problem.inputs.size()];
       if (abi::ElementsOf(v) < 2) continue;
       int& axes = operands[OperandName(c.problem, k)];
-      axes = std::max(axes, AxesOf(v));
+      axes = std::max(axes, CountAxes(v));
     }
   }
   for (const auto& [operand, axes] : operands) {
@@ -200,7 +200,7 @@ TEST_P(Variants, SourcesMeetTheOtherOperandsInEveryLayout) {
       const std::string_view source = option.kernel->source;
       const bool wide = WidthOf(option, c.problem) > 1;
       is_wide[source] = is_wide[source] || wide;
-      axes[source] = std::max(axes[source], AxesOf(c.problem.outputs[0]));
+      axes[source] = std::max(axes[source], CountAxes(c.problem.outputs[0]));
       count.Add(source, c, wide);
     }
   }

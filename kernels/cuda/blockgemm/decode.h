@@ -11,9 +11,6 @@ namespace aicf::cuda {
 struct BlockDecodeHost : PackedBlocksHost {
   static constexpr std::string_view kKey = "cuda.blockgemm.decode";
   static constexpr std::string_view kSource = "blockgemm/decode.cuh";
-  static bool ReadsAhead(const abi::Problem& p, size_t input) {
-    return input == 1 || (input == 2 && NormalizesRows(p));
-  }
   static constexpr bool kNormalizesRows = true;
   /// A fragment has this many columns.
   static constexpr int64_t kMaxRows = 8;

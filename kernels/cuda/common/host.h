@@ -74,8 +74,10 @@ struct CudaHostBase {
   static constexpr bool kReadsAhead = false;
   static constexpr bool kStreamsAhead = false;
   /// See abi::KernelInfo::reads_ahead. This one is for products, whose second operand is the
-  /// weights.
-  static bool ReadsAhead(const abi::Problem&, size_t input) { return input == 1; }
+  /// weights, and whose third one is the gain where they normalise rows.
+  static bool ReadsAhead(const abi::Problem& p, size_t input) {
+    return input == 1 || (input == 2 && abi::NormalizesRows(p));
+  }
   static constexpr bool kNormalizesRows = false;    ///< takes abi::NormalizesRows problems
   static constexpr bool kTakesBlockScales = false;  ///< takes abi::HasBlockScales problems
   static constexpr bool kSeesMoments = false;       ///< takes abi::SeesMoments problems

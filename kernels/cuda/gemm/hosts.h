@@ -21,9 +21,6 @@ struct GemvHost : CudaHostBase {
   static constexpr abi::ParameterRange kParameters[] = {
       {"along_n", 0, 1}, {"piece", 1, kMaxVector}, {"warps", 1, 32}, {"ahead", 0, 1, 0}};
   static constexpr bool kReadsAhead = true, kStreamsAhead = true;
-  static bool ReadsAhead(const abi::Problem& p, size_t input) {
-    return input == 1 || (input == 2 && NormalizesRows(p));
-  }
   static constexpr bool kNormalizesRows = true;
   static constexpr int64_t kMaxRows = 8;
 

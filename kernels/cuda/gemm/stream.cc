@@ -17,9 +17,6 @@ int64_t HeldElements(const Problem& p, int64_t warps) {
   return CeilDiv(ProductOf(p).length, 32 * piece * warps) * piece;
 }
 
-// The most warps of a group, as the parameter's range has it.
-constexpr int64_t kMostGroupWarps = 16;
-
 bool IsFloatOfRow(DType t) { return t == DType::kF32 || t == DType::kF16 || t == DType::kBF16; }
 
 // StreamRing::kBytes in gemm/stream.cuh.
@@ -59,8 +56,8 @@ std::string GemmStreamHost::Refusal(const Problem& p, const abi::DeviceSpec& d) 
   if (!in_vectors || s.length % (kVectorBytes / DTypeBytes(data)) != 0) {
     return "takes columns of B that are contiguous along k, in whole vectors of 16 bytes";
   }
-  if (!HoldsRow(p, kMostGroupWarps)) return "has too long columns for its registers";
-  const int64_t ring = SharedBytes(p, {{"columns", 1}, {"stages", 2}, {"warps", kMostGroupWarps}});
+  if (!HoldsRow(p, kMostWarps)) return "has too long columns for its registers";
+  const int64_t ring = SharedBytes(p, {{"columns", 1}, {"stages", 2}, {"warps", kMostWarps}});
   return ring <= d.max_shared_bytes ? "" : "has too long columns for its shared memory";
 }
 

@@ -14,13 +14,11 @@ struct GemmStreamHost : CudaHostBase {
   static constexpr std::string_view kSource = "gemm/stream.cuh";
   /// So few blocks that 32-bit indices have room for all stages that a block looks ahead.
   static constexpr int64_t kMostBlocks = 65536;
+  static constexpr int64_t kMostWarps = 16;  ///< of a group
   static constexpr abi::ParameterRange kParameters[] = {
-      {"columns", 1, 32}, {"stages", 2, 64},          {"flight", 1, 64}, {"groups", 1, 8},
-      {"warps", 1, 16},   {"blocks", 1, kMostBlocks}, {"ahead", 0, 1, 0}};
+      {"columns", 1, 32},       {"stages", 2, 64},          {"flight", 1, 64}, {"groups", 1, 8},
+      {"warps", 1, kMostWarps}, {"blocks", 1, kMostBlocks}, {"ahead", 0, 1, 0}};
   static constexpr bool kReadsAhead = true, kStreamsAhead = true;
-  static bool ReadsAhead(const abi::Problem& p, size_t input) {
-    return input == 1 || (input == 2 && abi::NormalizesRows(p));
-  }
   static constexpr bool kNormalizesRows = true;
 
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);

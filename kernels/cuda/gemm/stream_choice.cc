@@ -54,9 +54,9 @@ Parameters CutOf(const Problem& p, const abi::DeviceSpec& d) {
 // product waits, so that the memory hardly rests: the products of such steps read 4.4 TB/s on an
 // H200, above the 4.2 that DeviceSpec::bytes_per_us takes for reached
 // (bench/results/h200_language.md). Where B is no constant the ring cannot be filled early, and the
-// prediction is too good. Each stage takes a
-// group some 0.3 us beside its copy, so that short columns are better left to cuda.gemm.gemv, and
-// so are products that start and end within the time in which a ring is filled.
+// prediction is too good. Each stage takes a group some 0.3 us beside its copy, so that short
+// columns are better left to cuda.gemm.gemv, and so are products that start and end within the time
+// in which a ring is filled.
 template <>
 std::vector<abi::Candidate> CandidatesFor<GemmStreamHost>(const Problem& p,
                                                           const abi::DeviceSpec& d) {
