@@ -36,6 +36,7 @@ Json ValueJson(const CalibratedValue& v) {
          {"limits", v.limits}};
   if (!v.channels.empty()) j["channels"] = HexOf(v.channels);
   if (!v.infinite.empty()) j["infinite"] = v.infinite;
+  if (v.few != 0) j["few"] = v.few;
   return j;
 }
 
@@ -64,6 +65,7 @@ CalibratedValue ValueFrom(const Json& j) {
   v.limits = j.at("limits").get<std::array<double, kRangeMethods>>();
   v.channels = BytesOf(j.value("channels", ""));
   v.infinite = j.value("infinite", "");
+  v.few = j.value("few", int64_t{0});
   return v;
 }
 

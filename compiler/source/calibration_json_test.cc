@@ -8,7 +8,8 @@ namespace {
 Calibration Example() {
   CalibratedEntry entry{"six", 32, 0.0123, {}, {}};
   entry.values = {{3, "x", {0, 40, 17}, -0.25, 1.0 / 3, {1.0 / 3, 0.3, 0.2}, ""},
-                  {5, "h", {}, 0, 0, {}, "line.npy"}};
+                  {5, "h", {}, 0, 0, {}, "line.npy"},
+                  {6, "p", {}, -1, 2, {2, 2, 2}, "", 32}};
   entry.products = {{1, "y", 1e-3, false}, {4, "z", 0.2, true}};
   return {DType::kI8, RangeMethod::kEntropy, 0.05, {entry}};
 }
@@ -32,6 +33,7 @@ TEST(CalibrationJson, RefusesWhatIsNone) {
   expect("/entries", 3);
   expect("/entries/0/values/0/limits", nlohmann::ordered_json::array({1, 2}));
   expect("/entries/0/values/0/name", nullptr);
+  expect("/entries/0/values/2/few", "32");
   expect("/entries/0/products/1/wide", 1);
   EXPECT_EQ(CalibrationFromJson(3, DType::kI8).status().code(), Code::kBadArtifact);
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/passes/quantize/equalize.h"
 #include "compiler/passes/quantize/observer.h"
 #include "compiler/passes/quantize/output_error.h"
 #include "compiler/passes/quantize/products.h"
@@ -85,32 +86,40 @@ class Calibrator {
   // values. The steps of float8 are in proportion to the value, so its channels need no factors.
   bool EqualizesChannels() const { return request_.precision == DType::kI8; }
 
-  // Runs every sample twice: first for the magnitudes of channels, from which their factors follow,
-  // then for the ranges of values, which these factors change.
+  // Runs every sample twice: first for the magnitudes of channels, from which their factors follow
+  // where there are enough of them, then for the ranges of values, which these factors change.
   Status Observe() {
-    std::map<ir::BufferId, std::vector<double>> largest;
+    std::map<ir::BufferId, ChannelObserver> observers;
     for (const ir::BufferId b : products_.values) {
       CalibratedValue value;
       value.buffer = b;
       value.name = lowered_.buffers[b].name;
       out_.values.push_back(std::move(value));
-      largest[b].resize(static_cast<size_t>(ChannelsOf(b).extent), 0);
+      if (EqualizesChannels() && ChannelsOf(b).known()) observers.try_emplace(b, ChannelsOf(b));
     }
     for (size_t i = 0; i < samples_.size(); ++i) {
       Progress("calibrate: channels", i, samples_.size());
       AICF_RETURN_IF_ERROR(
           RunWhole(samples_[i], [&](ir::BufferId b, std::span<const float> elements) {
-            if (EqualizesChannels() && ChannelsOf(b).known())
-              AddLargest(ChannelsOf(b), elements, largest[b]);
+            const auto observer = observers.find(b);
+            if (observer != observers.end()) observer->second.Add(i, elements);
           }));
       expected_.push_back(TakeOutputs());
     }
     for (CalibratedValue& v : out_.values) {
-      if (EqualizesChannels() && ChannelsOf(v.buffer).known()) {
-        v.channels = ChannelExponents(largest[v.buffer], WeightsOf(v.buffer));
-      }
+      const auto observer = observers.find(v.buffer);
+      if (observer != observers.end()) SetChannels(observer->second, v);
     }
     return ObserveRanges();
+  }
+
+  void SetChannels(const ChannelObserver& observer, CalibratedValue& v) const {
+    const std::vector<double> weights = WeightsOf(v.buffer);
+    if (observer.TellsRanges(weights)) {
+      v.channels = ChannelExponents(observer.Largest(), weights);
+    } else {
+      v.few = observer.count();
+    }
   }
 
   Status ObserveRanges() {

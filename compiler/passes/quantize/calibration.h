@@ -42,6 +42,9 @@ struct CalibratedValue {
   double low = 0, high = 0;  ///< least and greatest element, where 0 counts as one
   std::array<double, kRangeMethods> limits = {};  ///< by method: the largest magnitude with a code
   std::string infinite;  ///< the sample on which an element is no finite number, if any
+  /// How many elements of each channel samples show, where that is too few to tell the ranges of
+  /// channels (equalize.h), so that these are not scaled; otherwise 0.
+  int64_t few = 0;
 
   double limit(RangeMethod method) const { return limits[static_cast<size_t>(method)]; }
   friend bool operator==(const CalibratedValue&, const CalibratedValue&) = default;

@@ -7,6 +7,7 @@
 /// values and weights share the difference (SmoothQuant, with one half).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -31,6 +32,30 @@ void AddLargest(const Channels& channels, std::span<const float> elements,
 /// matter, because they have a scale for every channel.
 std::vector<uint8_t> ChannelExponents(const std::vector<double>& largest,
                                       const std::vector<double>& weights);
+
+/// What samples show of the channels of a value.
+class ChannelObserver {
+ public:
+  /// REQUIRES: the channels are known.
+  explicit ChannelObserver(const Channels& channels);
+
+  /// `elements`: those that the value has on this sample; samples are numbered from 0.
+  void Add(size_t sample, std::span<const float> elements);
+
+  int64_t count() const { return count_; }  ///< of the elements of each channel
+  std::vector<double> Largest() const;      ///< the largest magnitude of each channel
+
+  /// Whether elements that were not observed can be expected to stay within their channel's range:
+  /// either many of each channel were observed, or the ranges that one half of the samples shows
+  /// hold for the other half. Otherwise, factors would make elements saturate that one scale for
+  /// all channels has codes for. `weights`: as in ChannelExponents.
+  bool TellsRanges(const std::vector<double>& weights) const;
+
+ private:
+  Channels channels_;
+  std::array<std::vector<double>, 2> halves_;  ///< Largest() of every other sample
+  int64_t count_ = 0;
+};
 
 /// Channels are scaled up by 2^10 at most: what is smaller hardly matters.
 inline constexpr uint8_t kMostExponent = 40;

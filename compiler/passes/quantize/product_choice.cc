@@ -170,16 +170,22 @@ bool ProductChoice::IsMultiplied(ir::BufferId b) const {
   });
 }
 
+std::string ProductChoice::RangeText(const CalibratedValue& ranges) const {
+  std::string text =
+      StrCat(ranges.channels.empty() ? "it lies" : "its channels, brought to one range, lie",
+             " between ", ShortNumber(ranges.low), " and ", ShortNumber(ranges.high), " on ",
+             record_.samples, record_.samples == 1 ? " sample" : " samples");
+  if (ranges.few == 0) return text;
+  return StrCat(text, "; its channels are not brought to one range, because ", ranges.few,
+                ranges.few == 1 ? " element of each does" : " elements of each do",
+                " not tell where others lie");
+}
+
 Status ProductChoice::RecordValue(const ValueAnswer& v) {
   Decision d = v.decision;
   d.choice = v.wide.empty() ? v.codes[v.chosen].first : WideName();
   if (v.wide.empty()) {
-    const CalibratedValue& ranges = *record_.Find(v.buffer);
-    d.Because(
-        Reason::kPolicy,
-        StrCat(ranges.channels.empty() ? "it lies" : "its channels, brought to one range, lie",
-               " between ", ShortNumber(ranges.low), " and ", ShortNumber(ranges.high), " on ",
-               record_.samples, record_.samples == 1 ? " sample" : " samples"));
+    d.Because(Reason::kPolicy, RangeText(*record_.Find(v.buffer)));
     d.alternatives = {{WideName(), "", -1}};
   } else {
     d.Because(v.reason, v.wide);

@@ -62,6 +62,7 @@ class ProductChoice {
   void Build(const ir::LoweredStep& step, ProductAnswer& p) const;
   void TakeWish(ProductAnswer& p) const;
   bool IsMultiplied(ir::BufferId b) const;
+  std::string RangeText(const CalibratedValue& ranges) const;
   Status RecordValue(const ValueAnswer& v);
   Status RecordProduct(const ProductAnswer& p);
 

@@ -8,7 +8,9 @@
 
 #include "compiler/ir/text.h"
 #include "compiler/passes/lower/lower.h"
+#include "compiler/passes/lowered/passes.h"
 #include "compiler/passes/quantize/calibrate.h"
+#include "compiler/passes/quantize/equalize.h"
 #include "compiler/passes/quantize/never_negative.h"
 #include "compiler/passes/quantize/observer.h"
 #include "compiler/passes/quantize/output_error.h"
@@ -162,6 +164,41 @@ TEST(Equalize, DepthwiseChannelsGetOneRange) {
   EXPECT_EQ(largest, (std::vector<double>{9, 7}));
 }
 
+// Two channels; the second one's elements are as large as `even` in every other sample, and as
+// large as `odd` in the samples between them.
+ChannelObserver Observed(int samples, float even, float odd) {
+  ChannelObserver observer({1, 2});
+  for (int i = 0; i < samples; ++i) {
+    observer.Add(static_cast<size_t>(i), std::vector<float>{8, i % 2 == 0 ? even : odd});
+  }
+  return observer;
+}
+
+TEST(Equalize, FewElementsTellRangesWhereHalvesOfTheSamplesAgree) {
+  const std::vector<double> weights = {1, 1};
+  EXPECT_EQ(Observed(32, 0.5f, 1).count(), 32);
+  EXPECT_EQ(Observed(32, 0.5f, 1).Largest(), (std::vector<double>{8, 1}));
+  EXPECT_TRUE(Observed(32, 0.5f, 0.6f).TellsRanges({}));
+  EXPECT_FALSE(Observed(32, 0.5f, 1).TellsRanges({})) << "one half is far out of the other's range";
+  EXPECT_FALSE(Observed(32, 1, 0.5f).TellsRanges({}));
+  // Weights take half of the difference, so that elements have more room above their range.
+  EXPECT_TRUE(Observed(32, 0.5f, 1).TellsRanges(weights));
+  EXPECT_FALSE(Observed(32, 0.01f, 4).TellsRanges(weights));
+  EXPECT_TRUE(Observed(1023, 0.5f, 0.6f).TellsRanges({}));
+  EXPECT_FALSE(Observed(1023, 0.01f, 8).TellsRanges({}));
+  EXPECT_TRUE(Observed(1024, 0.01f, 8).TellsRanges({})) << "many";
+  EXPECT_FALSE(Observed(1, 0.5f, 0).TellsRanges({})) << "there is no other half";
+}
+
+TEST(Equalize, SamplesThatAreLouderAsAWholeTellRanges) {
+  ChannelObserver observer({1, 2});
+  observer.Add(0, std::vector<float>{1, 0.125f});
+  observer.Add(1, std::vector<float>{-8, 1});
+  EXPECT_TRUE(observer.TellsRanges({}));
+  observer.Add(3, std::vector<float>{8, 8});
+  EXPECT_FALSE(observer.TellsRanges({}));
+}
+
 abi::Problem Conv(int64_t group, bool transposed) {
   abi::Problem p;
   p.family = abi::Family::kConv;
@@ -300,8 +337,10 @@ TEST(FitSample, CutsAndNamesWhatDoesNotFit) {
   expect(more, "has no input 'w'");
 }
 
+// One sample for every six elements.
 std::vector<FittedSample> Fitted(const ir::Lowered& lowered, const std::vector<float>& x) {
-  const auto fitted = FitSample(lowered, Sample("s.npy", "x", F32({2, 3}, x)));
+  const auto rows = static_cast<int64_t>(x.size() / 3);
+  const auto fitted = FitSample(lowered, Sample("s.npy", "x", F32({rows, 3}, x)));
   EXPECT_TRUE(fitted.ok()) << fitted.status().ToString();
   return fitted.ok() ? *fitted : std::vector<FittedSample>();
 }
@@ -319,11 +358,13 @@ CalibratedEntry Calibrated(const ir::Lowered& lowered, const std::vector<float>&
 
 TEST(Calibrate, RecordsRangesAndEffects) {
   const ir::Lowered lowered = Parsed(kChain);
-  const CalibratedEntry record = Calibrated(lowered, {1, -2, 0.5f, 0.25f, 1, -1});
+  const CalibratedEntry record =
+      Calibrated(lowered, {1, -2, 0.5f, 0.25f, 1, -1, 0.75f, -1, 0.5f, -1, 1.75f, 0.75f});
   EXPECT_TRUE(record.CheckFits(lowered).ok());
   ASSERT_EQ(record.values.size(), 2u);
   EXPECT_EQ(record.values[0].name, "x");
   EXPECT_EQ(record.values[0].channels.size(), 3u);
+  EXPECT_EQ(record.values[0].few, 0);
   ASSERT_EQ(record.products.size(), 2u);
   for (const CalibratedProduct& p : record.products) {
     EXPECT_GT(p.effect, 0) << p.name;
@@ -332,6 +373,48 @@ TEST(Calibrate, RecordsRangesAndEffects) {
   }
   EXPECT_GT(record.error, 0);
   EXPECT_LT(record.error, 0.03);
+}
+
+// What quantising the program by the record says of value `name`.
+std::string StorageReason(ir::Lowered lowered, const CalibratedEntry& record,
+                          const std::string& name) {
+  const Calibration calibration{DType::kI8, RangeMethod::kMinMax, 1e9, {record}};
+  DecisionLog log;
+  PassContext context;
+  context.device.name = "";
+  context.decisions = &log;
+  context.calibration = &calibration;
+  const Status status = QuantizeProducts(lowered, context);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  for (const Decision& d : log.decisions()) {
+    if (d.kind == DecisionKind::kStorage && d.subject.value == name) return d.sentence;
+  }
+  return "";
+}
+
+// Each channel of x shows two elements in a sample. The third one is small but in the second
+// sample, as it may be in samples that are yet to come.
+TEST(Calibrate, ChannelsOfWhichTooLittleIsKnownKeepTheirRanges) {
+  const ir::Lowered lowered = Parsed(kChain);
+  const std::vector<float> small = {1, -2, 0.001f, 0.25f, 1, 0.002f},
+                           large = {1, 1, -2, 1, 0.5f, 1};
+  std::vector<float> both = small;
+  both.insert(both.end(), large.begin(), large.end());
+  const CalibratedEntry record = Calibrated(lowered, both);
+  EXPECT_TRUE(record.values[0].channels.empty());
+  EXPECT_EQ(record.values[0].few, 4);
+  EXPECT_EQ(StorageReason(lowered, record, "x"),
+            "it lies between -2 and 1 on 2 samples; its channels are not brought to one range, "
+            "because 4 elements of each do not tell where others lie");
+  // By the small samples alone, the large one would saturate if channels had factors.
+  const CalibratedEntry before = Calibrated(lowered, small);
+  const ValueCode code =
+      CodeOf(before.values[0], RangeMethod::kMinMax, Products(lowered).RulesOf(0, DType::kI8));
+  std::vector<float> rounded(large.size());
+  RoundToCodes(code, large, rounded);
+  for (size_t i = 0; i < large.size(); ++i) {
+    EXPECT_NEAR(rounded[i], large[i], code.scale) << "element " << i;
+  }
 }
 
 TEST(Calibrate, GivesTheMostHarmfulBackUntilTheBudgetHolds) {
@@ -421,7 +504,7 @@ TEST(Calibrate, ARecordOfAnotherProgramIsRefused) {
   other.products[1].step = 7;
   EXPECT_EQ(other.CheckFits(lowered).code(), aicf::Code::kBadArtifact);
   other = record;
-  other.values[0].channels[0] = 255;
+  other.values[0].channels = {0, 255, 0};
   EXPECT_EQ(other.CheckFits(lowered).code(), aicf::Code::kBadArtifact);
 }
 
