@@ -38,22 +38,26 @@ TEST(Choices, ProductsOfManyTermsShareThemInSmallTilesAlone) {
   EXPECT_EQ(ChosenTile(384, 4096, 1024)["split"], 1);
 }
 
-// Whether cuda.gemm.stream is predicted to be faster than cuda.gemm.gemv for a row of k elements
-// and n columns in bf16 that are contiguous along k.
-bool Streams(int64_t k, int64_t n) {
+// Whether one kernel is predicted to be faster than another for m rows of k elements and n columns
+// in bf16 that are contiguous along k.
+bool IsFaster(std::string_view key, std::string_view other, int64_t m, int64_t k, int64_t n) {
   abi::Problem p;
   p.family = abi::Family::kGemm;
   p.attrs = abi::GemmAttrs{};
   p.core_inputs = 2;
-  p.inputs = {abi::DenseView(DType::kBF16, {1, k}), {DType::kBF16, {k, n}, {1, k}, 0}};
-  p.outputs = {abi::DenseView(DType::kBF16, {1, n})};
+  p.inputs = {abi::DenseView(DType::kBF16, {m, k}), {DType::kBF16, {k, n}, {1, k}, 0}};
+  p.outputs = {abi::DenseView(DType::kBF16, {m, n})};
   p.math = abi::MathMode::kBf16;
   const abi::DeviceSpec device = *abi::FindDevice("cuda:sm_90a");
-  const auto us = [&](std::string_view key) {
-    const abi::Candidate best = *abi::BestCandidate(*abi::FindKernel(key), p, device);
+  const auto us = [&](std::string_view of) {
+    const abi::Candidate best = *abi::BestCandidate(*abi::FindKernel(of), p, device);
     return BuiltInFit(device).Predict(best, p.math);
   };
-  return us("cuda.gemm.stream") < us("cuda.gemm.gemv");
+  return us(key) < us(other);
+}
+
+bool Streams(int64_t k, int64_t n) {
+  return IsFaster("cuda.gemm.stream", "cuda.gemm.gemv", 1, k, n);
 }
 
 // Decode steps of models from 1B on have long columns, those of SmolLM2-135M short ones.
@@ -64,6 +68,19 @@ TEST(Choices, ProductsOfOneRowStreamWhereColumnsAreLong) {
   }
   for (const auto& [k, n] : {std::pair{576, 960}, {576, 49152}, {1536, 576}, {2048, 256}})
     EXPECT_FALSE(Streams(k, n)) << k << " x " << n;
+}
+
+// So do those of several requests, but not the products of small networks, nor those of encoders.
+TEST(Choices, ProductsOfFewRowsStreamWhereWeightsAreMany) {
+  const auto streams = [](int64_t m, int64_t k, int64_t n) {
+    return IsFaster("cuda.gemm.stream_rows", "cuda.gemm.hopper", m, k, n);
+  };
+  for (const int64_t m : {2, 8, 32, 64}) {
+    for (const auto& [k, n] : {std::pair{2048, 3072}, {4096, 4096}, {4096, 28672}, {14336, 4096}})
+      EXPECT_TRUE(streams(m, k, n)) << m << " x " << k << " x " << n;
+    for (const auto& [k, n] : {std::pair{576, 960}, {768, 768}, {512, 1000}})
+      EXPECT_FALSE(streams(m, k, n)) << m << " x " << k << " x " << n;
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "kernels/abi/attention.h"
@@ -109,6 +110,27 @@ TEST(RandomProducts, MeetRings) {
   EXPECT_GE(ways.size(), 7u) << testing::PrintToString(ways);
 }
 
+// Forms of cuda.gemm.stream_rows: products of one half and of two, tiles that the tensor cores'
+// rows fill and others (common/hopper_stage.cuh, kCutsRows), k divided and whole, few and many
+// rows, and B asked for early and late.
+TEST(RandomProducts, MeetStreamedRows) {
+  std::set<std::string> ways;
+  int met = 0;
+  for (const KernelCase& c : GpuRandomCases(abi::Family::kGemm, *abi::FindDevice("cuda"))) {
+    if (c.option.kernel->key != "cuda.gemm.stream_rows") continue;
+    const abi::Problem& p = c.item.problem;
+    const abi::Parameters& set = c.option.candidate.variant.parameters;
+    ++met;
+    ways.insert(abi::SumInputs(p) == 2 ? "halves" : "whole");
+    ways.insert(set["tile_n"] % 64 != 0 ? "cut" : "full");
+    ways.insert(set["split"] > 1 ? "divided" : "undivided");
+    ways.insert(set["tile_m"] > 8 ? "many rows" : "few rows");
+    ways.insert(set["ahead"] != 0 ? "ahead" : "later");
+  }
+  EXPECT_GE(met, 16);
+  EXPECT_GE(ways.size(), 9u) << testing::PrintToString(ways);
+}
+
 // Convolutions whose blocks hold the weights: operands of 8 and of more bits, weights along k and
 // across it, swapped operands, several tiles of columns, and weights that are asked for early.
 TEST(RandomProducts, MeetHeldWeights) {
@@ -191,7 +213,11 @@ class GpuConformance : public Conformance {
     runner_ = *std::move(made);
   }
 
+  // With AICF_TEST_KERNEL=KEY in the environment, the cases of that kernel alone.
   void Run(std::vector<KernelCase> cases, const JobRunner::Options& options) {
+    if (const char* only = std::getenv("AICF_TEST_KERNEL"); only != nullptr) {
+      std::erase_if(cases, [&](const KernelCase& c) { return c.option.kernel->key != only; });
+    }
     std::vector<Job> jobs;
     const size_t step = static_cast<size_t>(std::max(1, SanitizedShare()));
     for (size_t i = 0; i < cases.size(); i += step) {

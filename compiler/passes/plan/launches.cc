@@ -89,7 +89,9 @@ class LaunchChooser {
       bytes += NamedShare(step.problem, k) *
                static_cast<double>(abi::ElementsOf(v) * DTypeBytes(v.dtype));
     }
-    return bytes / device.bytes_per_us;
+    // What predictions of such steps take for reached (attention/decode_choice.cc).
+    constexpr double kShareOfBandwidth = 0.85;
+    return bytes / (kShareOfBandwidth * device.bytes_per_us);
   }
 
   // The predicted time of the step's kernel with its best parameters; none where there is no

@@ -116,6 +116,12 @@ struct SharedLayout {
   }
 };
 
+#ifdef AICF_STREAMS
+constexpr bool kStreams = true;  ///< the next kernel may start at once (gemm/stream_rows.cuh)
+#else
+constexpr bool kStreams = false;
+#endif
+
 /// A place in the ring of stages: the stage, and the parity of the phase of its barriers.
 struct RingPlace {
   int stage = 0;
@@ -212,7 +218,7 @@ AICF_DEVICE void Produce(const Args& args, const SharedLayout& shared) {
   if constexpr ((kOperands & kOperandA) != 0) {
     walk.Hold();
     WaitForPredecessors();
-    LetSuccessorsStart();
+    if constexpr (!kStreams) LetSuccessorsStart();
   }
   if constexpr (kHoldsB && kAhead == 0) {
     if (walk.Valid()) FetchHeld<Fetch>(args, shared);
@@ -544,6 +550,7 @@ AICF_DEVICE void RunProduct(const Args& args, const FetchScales& fetch_scales) {
     PrefetchTensorMap(args.map[0]);
     PrefetchTensorMap(args.map[1]);
     InitBarriers(shared);
+    if constexpr (kStreams) LetSuccessorsStart();
     ProduceAhead<Fetch>(args, shared);
   }
   // Blocks that share k only arrive here. They wait for each other when they have sums to exchange

@@ -29,12 +29,20 @@ struct PartPlace {
   template <class Run>
   AICF_DEVICE index_t LineOf(const Run& run) const {
     constexpr bool kInside = TileWalk::kWhole && Run::kAllValid;
-    if (!kInside && (!run.Valid() || inner0 + run.inner >= kInnerEnd)) return -1;
+    if (!kInside && (!run.Valid() || inner0 + run.inner >= InnerEnd())) return -1;
     return tile.LineOf(outer0 + run.outer);
   }
   /// Whether the part may have results; the same for all lanes of a warp.
   AICF_DEVICE bool MayHaveResults() const {
-    return TileWalk::kWhole || (inner0 < kInnerEnd && tile.MayHaveLines(outer0));
+    return TileWalk::kWhole || (inner0 < InnerEnd() && tile.MayHaveLines(outer0));
+  }
+
+ private:
+  static_assert(!kCutsRows || !kColumnsInner, "lines end where the tile's rows do");
+  /// Where the tile's results end along the lines, which have more of them in the output.
+  AICF_DEVICE index_t InnerEnd() const {
+    if constexpr (kCutsRows) return MinOf(kInnerEnd, tile.FirstRow() + kRows / kRowHalves);
+    return kInnerEnd;
   }
 };
 

@@ -45,7 +45,7 @@ std::string RefuseHopperTypes(const abi::Problem& p) {
          "and integers of 8 bits";
 }
 
-std::string RefuseHopperTile(const Parameters& c, DType operands, bool takes_sevens) {
+std::string RefuseHopperTile(const Parameters& c, DType operands, HopperForms forms) {
   const int64_t element = DTypeBytes(operands);
   const int64_t rows = c[c["swap"] != 0 ? "tile_n" : "tile_m"];
   const int64_t columns = c[c["swap"] != 0 ? "tile_m" : "tile_n"];
@@ -54,16 +54,17 @@ std::string RefuseHopperTile(const Parameters& c, DType operands, bool takes_sev
   if (line != 32 && line != 64 && line != 128) {
     return StrCat("takes 32, 64 or 128 bytes along k, not ", line);
   }
-  if (!IsHopperColumns(columns, takes_sevens, element))
+  if (!IsHopperColumns(columns, forms.sevens, element))
     return StrCat(columns, " columns are none that tensor cores take");
   if (turns && consumers < 2) return "taking turns needs two consumers";
   const int64_t shares = turns ? 1 : consumers;
-  if (rows % (64 * shares) != 0) return StrCat(rows, " rows are no whole parts of 64");
+  const bool cut = forms.cut_rows && c["swap"] != 0 && consumers == 1 && rows % 16 == 0;
+  if (rows % (64 * shares) != 0 && !cut) return StrCat(rows, " rows are no whole parts of 64");
   const bool in_parts = c["promote"] != 0;
   if (in_parts && !IsHopperFloat8(operands)) return "sums of float8 alone are added in parts";
   // A thread has all its sums and, with promotion, those of the part that is being added as well:
   // 64 rows of a consumer.
-  const int64_t sums = (rows / shares / 64 + (in_parts ? 1 : 0)) * (columns / 2);
+  const int64_t sums = (CeilDiv(rows / shares, int64_t{64}) + (in_parts ? 1 : 0)) * (columns / 2);
   const int64_t most = MostSums(consumers, in_parts);
   return sums <= most ? "" : StrCat(sums, " sums of a thread are above ", most);
 }

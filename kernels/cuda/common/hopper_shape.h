@@ -14,11 +14,15 @@ namespace aicf::cuda {
 /// u8.
 std::string RefuseHopperTypes(const abi::Problem& problem);
 
+/// Tiles that are allowed beside the usual ones, both for outputs that are contiguous along the
+/// tensor cores' rows.
+struct HopperForms {
+  bool sevens = false;    ///< multiples of seven columns: 112, 224 and, but for 8 bits, 56
+  bool cut_rows = false;  ///< with swap and one consumer, any multiple of 16 rows instead of 64
+};
 /// Empty, or why tensor cores do not take the tile of tile_m, tile_n, tile_k, consumers, swap,
-/// ping_pong and promote for operands of this dtype. `takes_sevens` allows multiples of seven
-/// columns, too: 112, 224 and, but for operands of 8 bits, 56. They are for outputs that are
-/// contiguous along the tensor cores' rows, whose results are transposed on their way.
-std::string RefuseHopperTile(const abi::Parameters& parameters, DType operands, bool takes_sevens);
+/// ping_pong and promote for operands of this dtype.
+std::string RefuseHopperTile(const abi::Parameters& parameters, DType operands, HopperForms forms);
 
 /// Whether a block with `steps` steps of k should add the sums of every stage, of 128 elements of
 /// k, in f32 (1), or the tensor cores should add up all of k by themselves (0). They keep some 14

@@ -39,8 +39,12 @@ constexpr int kLine = 128 / static_cast<int>(sizeof(tile_t));
 constexpr int kRows = kSwap ? kTileN : kTileM;
 constexpr int kColumns = kSwap ? kTileM : kTileN;
 constexpr int kConsumerRows = kPingPong ? kRows : kRows / kConsumers;
-constexpr int kBlocksOfRows = kConsumerRows / 64;
-static_assert(kConsumerRows % 64 == 0, "a warpgroup multiplies 64 rows at a time");
+constexpr int kBlocksOfRows = (kConsumerRows + 63) / 64;
+/// A warpgroup multiplies 64 rows at a time. With kCutsRows the last of them lie behind the tile:
+/// whatever shared memory has there is multiplied, too, and nobody reads those sums.
+constexpr bool kCutsRows = kConsumerRows % 64 != 0;
+static_assert(!kCutsRows || (kSwap && kConsumers == 1 && kConsumerRows % 16 == 0),
+              "the tile's rows are the stages' last ones");
 static_assert(kPingPong || kConsumerRows * kConsumers == kRows, "consumers share the rows evenly");
 
 /// Bytes of a stage that one row of A (one m) or one column of B (one n) takes, whichever way the

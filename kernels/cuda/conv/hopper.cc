@@ -83,7 +83,8 @@ std::string RefuseHeld(const Problem& p, const Parameters& c) {
 
 std::string RefuseConvHopperTile(const Problem& p, const Parameters& c, const abi::DeviceSpec& d) {
   const DType data = p.inputs[0].dtype;
-  if (std::string refusal = RefuseHopperTile(c, data, c["swap"] != 0); !refusal.empty()) {
+  if (std::string refusal = RefuseHopperTile(c, data, {.sevens = c["swap"] != 0});
+      !refusal.empty()) {
     return refusal;
   }
   if (std::string refusal = RefuseBox(p, c); !refusal.empty()) return refusal;

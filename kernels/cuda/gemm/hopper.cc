@@ -11,10 +11,12 @@ namespace {
 
 using abi::Problem;
 
-std::string RefuseShape(const abi::Parameters& c, DType operands) {
+std::string RefuseShape(const Problem& p, const abi::Parameters& c) {
+  const DType operands = p.inputs[0].dtype;
   const int64_t line = c["tile_k"] * DTypeBytes(operands);
   if (line != 128) return StrCat("takes 128 bytes along k, not ", line);
-  return RefuseHopperTile(c, operands, /*takes_sevens=*/false);
+  // Where results are contiguous along m, the lines of a tile would have to be cut instead.
+  return RefuseHopperTile(c, operands, {.cut_rows = !RowsInner(p)});
 }
 
 // Number of blocks of a cluster that divide k among them; 1 where the set lacks the parameter.
@@ -185,7 +187,7 @@ namespace {
 
 std::string RefuseGemmHopperTile(const Problem& p, const abi::Parameters& c,
                                  const abi::DeviceSpec& d) {
-  if (std::string refusal = RefuseShape(c, p.inputs[0].dtype); !refusal.empty()) return refusal;
+  if (std::string refusal = RefuseShape(p, c); !refusal.empty()) return refusal;
   if (std::string refusal = RefuseSplit(c, ProductOf(p)); !refusal.empty()) return refusal;
   if (std::string refusal = RefuseCluster(c); !refusal.empty()) return refusal;
   if (std::string refusal = RefuseScaledTile(p, c); !refusal.empty()) return refusal;

@@ -85,15 +85,6 @@ abi::Parameters ParametersOf(const HopperRow& r, const abi::Problem& p, const ab
           {"promote", HopperPromotion(p, steps)}};
 }
 
-// Number of blocks that can run at once in clusters of `split` blocks, one to a multiprocessor. A
-// cluster has to lie within one group of 16 or so multiprocessors, and some groups are smaller: on
-// an H200 neither 24 clusters of 5 nor 16 of 8 run at once.
-int64_t RoomFor(int64_t split, int sm_count) {
-  if (split <= 2) return sm_count;
-  constexpr int64_t kGroup = 16;
-  return sm_count * (kGroup / split * split) / kGroup * 9 / 10;
-}
-
 // The numbers of blocks to consider for dividing the k of one tile: 1 and, where the tiles alone
 // would leave multiprocessors idle, the three largest for which all blocks run at once and each of
 // them has at least two steps of k.
@@ -103,7 +94,7 @@ std::vector<int64_t> SplitsFor(const HopperRow& r, const ProductShape& s, int64_
   if (r.turns != 0 || r.cluster != 1) return splits;
   const int64_t steps = CeilDiv(s.length, tile_k);
   for (int64_t split : {8, 6, 4, 3, 2}) {
-    const bool together = TilesOf(r, s) * split <= RoomFor(split, sm_count);
+    const bool together = TilesOf(r, s) * split <= ClusterRoom(split, sm_count);
     if (together && steps >= 2 * split) splits.push_back(split);
     if (splits.size() == 4) break;
   }

@@ -9,6 +9,7 @@
 #include "kernels/cuda/gemm/library.h"
 #include "kernels/cuda/gemm/packed_b.h"
 #include "kernels/cuda/gemm/stream.h"
+#include "kernels/cuda/gemm/stream_rows.h"
 
 namespace aicf::cuda {
 
@@ -69,8 +70,8 @@ struct GemmTensorHost : TileHostBase<true> {
 /// In order of preference: ties of predicted cost go to the earlier one.
 template <>
 struct CudaHosts<abi::Family::kGemm> {
-  using List = HostList<LibraryHost, GemvHost, GemmStreamHost, GemmHopperHost, GemmTiledHost,
-                        GemmTensorHost>;
+  using List = HostList<LibraryHost, GemvHost, GemmStreamHost, GemmHopperHost, GemmStreamRowsHost,
+                        GemmTiledHost, GemmTensorHost>;
 };
 
 }  // namespace aicf::cuda

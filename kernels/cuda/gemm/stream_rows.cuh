@@ -1,0 +1,33 @@
+// cuda.gemm.stream_rows: products with few rows, whose weights stream through shared memory. It is
+// cuda.gemm.hopper (gemm/hopper.cuh) in one form, for the work between that of cuda.gemm.stream,
+// which has one row, and of large products: tiles have all rows of A, so that B is read once; the
+// tensor cores' rows run along n; and every block, or every cluster of blocks that divide k, has
+// one tile. How many columns the tile has is chosen so that the tiles, of one size, fill the device
+// (gemm/stream_rows_choice.cc), so that it may be any multiple of 16 instead of one of 64.
+//
+// Memory is what these products wait for, and in a chain of them it hardly rests. A block starts as
+// soon as the block before it has left the multiprocessor, and with kAhead it asks for as much of B
+// as its stages hold while it waits for A. To that end blocks let the next kernel start before they
+// wait (AICF_STREAMS). Other products do so behind their wait: where a kernel waits for products of
+// many rows, multiprocessors that it takes early are taken from the kernel before.
+//
+// The instance defines, beside what compiler/codegen/cuda_source.h lists, kTileM, kTileN, kStages,
+// kSplit and kAhead (gemm/hopper.cuh).
+//
+// Illegal, and for the host to refuse: what gemm/hopper.cuh lists, and operands of 8 bits, a batch
+// of several products, more rows than kTileM, moments and stored parts.
+// Grid: the number of tiles times kSplit.
+#pragma once
+
+#define AICF_STREAMS
+
+namespace aicf {
+constexpr int kTileK = 128 / static_cast<int>(sizeof(In1::S));
+constexpr int kClusterM = 1, kConsumers = 1, kGroupM = 1, kSwap = 1, kPingPong = 0, kPromote = 0;
+}  // namespace aicf
+
+#include "gemm/hopper.cuh"
+
+namespace aicf {
+static_assert(TileWalk::kOne && TileWalk::kTilesM == 1, "B is read once");
+}

@@ -1,0 +1,95 @@
+#include <algorithm>
+
+#include "kernels/cuda/common/choice.h"
+#include "kernels/cuda/common/hopper_shape.h"
+#include "kernels/cuda/gemm/hopper.h"
+#include "kernels/cuda/gemm/hosts.h"
+
+namespace aicf::cuda {
+namespace {
+
+using abi::Parameters;
+using abi::Problem;
+
+constexpr int64_t kMostColumns = 256;  // of a tile: what a box of the copy engine may have
+constexpr int64_t kUnit = 16;          // columns come in multiples of it
+constexpr int64_t kMostStages = 24;
+constexpr int64_t kLineBytes = 128;  // of k in a stage
+
+int64_t RoundUp(int64_t v, int64_t unit) { return CeilDiv(v, unit) * unit; }
+
+// Tiles that are multiplied at once, each by `split` blocks.
+int64_t TilesAtOnce(int64_t split, int sm_count) {
+  return std::max<int64_t>(1, ClusterRoom(split, sm_count) / split);
+}
+
+// Columns of B of a tile, so that all tiles run at once and fill the device, or as few times after
+// each other as their number of columns allows.
+int64_t ColumnsOfTile(const ProductShape& s, int64_t split, int sm_count) {
+  const int64_t at_once = TilesAtOnce(split, sm_count);
+  const int64_t rounds = CeilDiv(s.columns, at_once * kMostColumns);
+  return RoundUp(CeilDiv(s.columns, at_once * rounds), kUnit);
+}
+
+// As many stages as fit a multiprocessor's shared memory but for what makes up the results.
+int64_t StagesFor(const Problem& p, int64_t tile_m, int64_t tile_n, int64_t split,
+                  const abi::DeviceSpec& d) {
+  const int64_t store = HopperStoreBytes(split, ProductOf(p).halves);
+  const int64_t room = static_cast<int64_t>(d.max_shared_bytes) - 1024 - store;
+  return std::min<int64_t>(room / ((tile_m + tile_n) * kLineBytes + 16), kMostStages);
+}
+
+Parameters CutOf(const Problem& p, const abi::DeviceSpec& d, int64_t split) {
+  const ProductShape s = ProductOf(p);
+  const int64_t tile_m = std::max<int64_t>(8, PowerOfTwoAtLeast(s.rows));
+  const int64_t tile_n = ColumnsOfTile(s, split, d.sm_count);
+  return {{"tile_m", tile_m},
+          {"tile_n", tile_n},
+          {"stages", StagesFor(p, tile_m, tile_n, split, d)},
+          {"split", split},
+          {"vector", PreferredVector(GemmStreamRowsHost::kKey, p, 0)},
+          {"ahead", 0}};
+}
+
+// The time of a product that reads ahead, in a chain of such products. All blocks read A, each the
+// part of k that it multiplies, mostly the same lines at the same time, which the L2 cache delivers
+// more slowly than lines of their own. Measured on an H200 with 32 rows (a chain of each product by
+// itself, in us): 6144 x 4096 14.1 in two parts of k and 15.3 in one, 4096 x 4096 10.3 and 14.7,
+// 4096 x 14336 29.6 and 38.7, 28672 x 4096 57.5 in one.
+double StreamRowsUs(const Problem& p, const Parameters& c, const abi::DeviceSpec& d) {
+  constexpr double kShareOfBandwidth = 1.06, kSharedBytesPerUs = 2.7e6;
+  constexpr double kStartUs = 1, kMeetUs = 0.5, kRoundUs = 1.5, kStepUs = 0.16;
+  const ProductShape s = ProductOf(p);
+  const int64_t tiles = CeilDiv(s.columns, c["tile_n"]), split = c["split"];
+  const auto element = static_cast<double>(DTypeBytes(p.inputs[1].dtype));
+  const double memory = abi::ByteCount(p) / (d.bytes_per_us * kShareOfBandwidth);
+  const double shared = static_cast<double>(c["tile_m"] * s.length * tiles) * element;
+  const int64_t rounds = CeilDiv(tiles, TilesAtOnce(split, d.sm_count));
+  const int64_t lines = CeilDiv(s.length * DTypeBytes(p.inputs[1].dtype), kLineBytes);
+  const int64_t steps = CeilDiv(lines, split) * rounds;
+  const double longest =
+      std::max({memory, shared / kSharedBytesPerUs, kStepUs * static_cast<double>(steps)});
+  return d.launch_us / 2 + kStartUs + (split > 1 ? kMeetUs : 0) + longest +
+         kRoundUs * static_cast<double>(rounds - 1);
+}
+
+}  // namespace
+
+// Where B is no constant nothing can be read ahead, and the prediction is too good. Products that
+// start and end within the time in which the stages are filled are left to other kernels.
+template <>
+std::vector<abi::Candidate> CandidatesFor<GemmStreamRowsHost>(const Problem& p,
+                                                              const abi::DeviceSpec& d) {
+  constexpr double kFewBytes = 6e6, kFewUs = 4;
+  std::vector<abi::Candidate> all;
+  if (!GemmStreamRowsHost::Refusal(p, d).empty()) return all;
+  for (const int64_t split : {1, 2, 4}) {
+    const Parameters cut = CutOf(p, d, split);
+    if (cut["stages"] < 2 || !GemmStreamRowsHost::Refuse(p, cut, d).empty()) continue;
+    const double small_us = abi::ByteCount(p) < kFewBytes ? kFewUs : 0;
+    all.push_back(CandidateOf<GemmStreamRowsHost>(p, cut, StreamRowsUs(p, cut, d) + small_us));
+  }
+  return all;
+}
+
+}  // namespace aicf::cuda
