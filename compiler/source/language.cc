@@ -101,11 +101,12 @@ std::vector<int64_t> UsualTexts(bool on_cpu) {
 /// An encoder sees a text in one run, so the longest text needs an entry point of its length.
 Result<LanguageOptions> CompletedEncoder(LanguageOptions o, const Model& model, bool on_cpu) {
   const bool cached = o.page != 0 || o.cache != 0 || !o.decode.empty() || o.logits;
-  if (cached || o.cache_dtype != DType::kF32) {
+  if (cached || o.cache_dtype.value_or(DType::kF32) != DType::kF32) {
     return Status(Code::kInvalidArgument,
                   "the model gives embeddings; --decode, --page, --cache, --cache-precision and "
                   "--logits are for models that go on with a text");
   }
+  o.cache_dtype = DType::kF32;
   AICF_RETURN_IF_ERROR(CompleteContext(model, o));
   if (o.prefill.empty()) {
     o.prefill = UpTo(UsualTexts(on_cpu), o.context);
@@ -116,10 +117,18 @@ Result<LanguageOptions> CompletedEncoder(LanguageOptions o, const Model& model, 
   return o;
 }
 
-/// What the user left open.
-Result<LanguageOptions> Completed(LanguageOptions o, const Model& model, bool on_cpu) {
+/// Keys and values are stored as the other values that steps exchange. In another dtype every step
+/// would have to convert all of the cache before it multiplies.
+DType UsualCacheDtype(DType precision) {
+  return precision == DType::kF16 || precision == DType::kBF16 ? precision : DType::kF32;
+}
+
+/// What the user left open. `precision`: CompileOptions::precision.
+Result<LanguageOptions> Completed(LanguageOptions o, const Model& model, DType precision,
+                                  bool on_cpu) {
   constexpr int64_t kMaxRequests = 4096;
   AICF_RETURN_IF_ERROR(CompleteContext(model, o));
+  if (!o.cache_dtype) o.cache_dtype = UsualCacheDtype(precision);
   if (o.page == 0) o.page = std::min<int64_t>(on_cpu ? 32 : 64, o.context);
   if (o.decode.empty()) {
     o.decode =
@@ -251,8 +260,9 @@ Result<ImportedModel> ImportLanguage(const std::string& path, const CompileOptio
   CompileOptions& o = out.options;
   AICF_ASSIGN_OR_RETURN(const abi::DeviceSpec device, abi::FindDevice(o.target));
   const bool on_cpu = device.backend == abi::Backend::kCpu;
-  AICF_ASSIGN_OR_RETURN(o.language, model.encoder ? CompletedEncoder(o.language, model, on_cpu)
-                                                  : Completed(o.language, model, on_cpu));
+  AICF_ASSIGN_OR_RETURN(o.language, model.encoder
+                                        ? CompletedEncoder(o.language, model, on_cpu)
+                                        : Completed(o.language, model, o.precision, on_cpu));
   AICF_ASSIGN_OR_RETURN(out.graph, model.encoder ? language::BuildEncoder(model)
                                                  : language::BuildDecoder(model, o.language));
   if (!o.math_given && on_cpu && HasBlocks(model)) o.math = abi::MathMode::kInt8;

@@ -20,10 +20,11 @@ Json ShapesJson(const ShapeMap& shapes) {
 }
 
 Json LanguageJson(const language::LanguageOptions& o) {
-  return Json{{"context", o.context}, {"page", o.page},
-              {"cache", o.cache},     {"prefill", o.prefill},
-              {"decode", o.decode},   {"cache_dtype", DTypeName(o.cache_dtype)},
-              {"logits", o.logits}};
+  return Json{
+      {"context", o.context}, {"page", o.page},
+      {"cache", o.cache},     {"prefill", o.prefill},
+      {"decode", o.decode},   {"cache_dtype", DTypeName(o.cache_dtype.value_or(DType::kF32))},
+      {"logits", o.logits}};
 }
 
 // "h:hn" for each pair that was asked for, "auto" after them.

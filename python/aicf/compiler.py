@@ -101,7 +101,7 @@ def compile(
     context: of a language model, as the next six: most positions of a request, prompt and answer together; what
         the model was trained for unless given, at most 4096.
     cache: positions that the cache of keys and values holds, of all requests together; twice the context.
-    cache_precision: what keys and values are stored in; "fp32".
+    cache_precision: what keys and values are stored in; `precision` where that has 16 bits, otherwise "fp32".
     page: positions in a page of the cache; 32 on a CPU, 64 on a GPU.
     prefill: rows of the entry points that read a prompt; [128, 512, 2048], on a CPU also 8, 16, 32 and 64. Of a
         model for embeddings [32, 128, 512], on a CPU all powers of two from 8 to 512.

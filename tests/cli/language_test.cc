@@ -149,6 +149,22 @@ TEST_F(LanguageViews, StateAndCacheAreShown) {
             data["header"]["state_bytes"]);
 }
 
+TEST_F(LanguageViews, KeysAndValuesAreStoredAsOtherValuesUnlessTheUserSaysOtherwise) {
+  const auto keys_with = [&](const Flags& flags) {
+    ExpectSuccess(Compile(artifact_, flags));
+    const Json data = Json::parse(Ask({artifact_, "--json"}).out);
+    for (const Json& state : data.at("states")) {
+      if (state.at("name") == "keys.0") return state.at("dtype").get<std::string>();
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(keys_with({}), "f32");
+  EXPECT_EQ(keys_with({"--precision=fp16"}), "f16");
+  EXPECT_EQ(keys_with({"--precision=bf16"}), "bf16");
+  EXPECT_EQ(keys_with({"--precision=bf16", "--cache-precision=fp32"}), "f32");
+  EXPECT_EQ(keys_with({"--cache-precision=fp16"}), "f16");
+}
+
 TEST_F(LanguageViews, AnotherCacheIsAFactOfTheHeader) {
   Artifact();
   ExpectSuccess(Compile(dir_ / "wide.aicf", {"--cache=128"}));

@@ -81,7 +81,6 @@ std::shared_ptr<const Program> CompileCase(const fs::path& folder, const Form& f
     options.language.prefill = {8, 32};
     options.language.decode = {1, 4};
     options.language.logits = true;
-    options.language.cache_dtype = form.storage;
   }
   const auto compiled = Compile(folder, options);
   EXPECT_TRUE(compiled.ok()) << compiled.status().ToString();

@@ -38,7 +38,8 @@ void AddLanguageFlags(CommandLine& line, LanguageFlags& flags) {
                 "together; default two requests of the longest context")
       ->group(group);
   line.AddValue("--cache-precision", flags.cache_precision,
-                "TYPE  what keys and values are stored in: fp32, fp16 or bf16; default fp32")
+                "TYPE  what keys and values are stored in: fp32, fp16 or bf16; default that of\n"
+                "--precision where it has 16 bits, otherwise fp32")
       ->group(group);
   line.AddValue("--page", flags.page,
                 "N  positions in a page of the cache; default 32 on a CPU, 64 on a GPU")

@@ -140,7 +140,7 @@ class DecoderBuilder {
   }
 
   ValueId Cache(std::string_view what, int64_t layer) {
-    return w_.Input(StateName(what, layer), o_.cache_dtype,
+    return w_.Input(StateName(what, layer), *o_.cache_dtype,
                     {pool(), o_.page, m_.key_heads, m_.head}, {});
   }
 
@@ -159,7 +159,7 @@ class DecoderBuilder {
     next_states_.emplace_back(NextName(StateName("keys", layer)), next[0]);
     next_states_.emplace_back(NextName(StateName("values", layer)), next[1]);
     if (turns) return {next[2], next[0], next[1]};
-    return {o_.cache_dtype == DType::kF32 ? h.q : w_.Cast(h.q, o_.cache_dtype), next[0], next[1]};
+    return {*o_.cache_dtype == DType::kF32 ? h.q : w_.Cast(h.q, *o_.cache_dtype), next[0], next[1]};
   }
 
   Result<ValueId> Attention(int64_t layer, ValueId x) {
@@ -178,7 +178,7 @@ class DecoderBuilder {
     if (m_.attention_cap > 0) form.score = CapScore();
     ValueId o = w_.Op(ir::kAttention, {q, k, v, r_.lengths, r_.pages, r_.origins},
                       ir::AttentionAttributes(form));
-    if (o_.cache_dtype != DType::kF32) o = w_.Cast(o, DType::kF32);
+    if (*o_.cache_dtype != DType::kF32) o = w_.Cast(o, DType::kF32);
     o = w_.Reshape(w_.Transpose(o, {0, 2, 1, 3}), {0, 0, m_.heads * m_.head});
     return layers_.Product(o, {LayerRole(layer, "attn_output")});
   }
