@@ -82,6 +82,7 @@ class CaseMaker {
   void StoreParts();
   bool DrawsOneRow() const;
   void OneRow();
+  void FewRows();
   void FinishProduct(DType dtype, const Dims& shape, int64_t length);
   void ConvAxis(abi::ConvAttrs& a, int spatial, Dims& x, Dims& w, Dims& y);
   /// A view whose channels are the innermost axis.

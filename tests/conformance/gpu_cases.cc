@@ -18,8 +18,9 @@ struct Share {
   uint64_t seeds;
   size_t variants;  ///< of each case
   CaseOptions options;
-  bool shared_sums = false;   ///< gemm: only variants whose blocks share out the sum (k)
-  bool small_device = false;  ///< with variants for SmallDevice(): few blocks take many tiles
+  bool shared_sums = false;      ///< gemm: only variants whose blocks share out the sum (k)
+  bool small_device = false;     ///< with variants for SmallDevice(): few blocks take many tiles
+  std::string_view kernel = {};  ///< only variants of this one
 };
 
 // Products that normalise their rows, of which there are `rows`, in every math mode.
@@ -87,6 +88,7 @@ std::vector<Share> SharesOf(Family family) {
               {80, 1, BlockScales(1040)},
               {60, 1, OneRow(0), false, true},
               {40, 1, OneRow(2056), false, true},
+              {160, 1, {.math = reduced, .few_rows = true}, false, true, "cuda.gemm.stream_rows"},
               {60, 1, RowNorms(1)},
               {40, 1, RowNorms(3)},
               {40, 1, RowNorms(8)},
@@ -190,6 +192,9 @@ std::vector<KernelCase> GpuRandomCases(Family family, const abi::DeviceSpec& dev
         std::erase_if(fit, [](const KernelOption& o) {
           return o.kernel->key != "cuda.gemm.hopper" || o.candidate.variant.parameters["split"] < 2;
         });
+      }
+      if (!share.kernel.empty()) {
+        std::erase_if(fit, [&](const KernelOption& o) { return o.kernel->key != share.kernel; });
       }
       const auto row = [&](const KernelOption& o) -> int& {
         const abi::Parameters& set = o.candidate.variant.parameters;

@@ -7,6 +7,7 @@
 
 #include "kernels/abi/attention.h"
 #include "kernels/cuda/common/space.h"
+#include "kernels/cuda/common/tiles.h"
 #include "tests/conformance/conversion_cases.h"
 #include "tests/conformance/gpu_cases.h"
 #include "tests/conformance/gpu_jobs.h"
@@ -110,9 +111,10 @@ TEST(RandomProducts, MeetRings) {
   EXPECT_GE(ways.size(), 7u) << testing::PrintToString(ways);
 }
 
-// Forms of cuda.gemm.stream_rows: products of one half and of two, tiles that the tensor cores'
-// rows fill and others (common/hopper_stage.cuh, kCutsRows), k divided and whole, few and many
-// rows, and B asked for early and late.
+// Forms of cuda.gemm.stream_rows: products of one half and of two, of few and many rows, in one
+// tile and in several; tiles that the tensor cores' rows fill and others (common/hopper_stage.cuh,
+// kCutsRows), with one block of 64 of these rows and with several; k divided and whole; a ring of
+// stages that is filled once and one that is filled again; and B asked for early and late.
 TEST(RandomProducts, MeetStreamedRows) {
   std::set<std::string> ways;
   int met = 0;
@@ -120,15 +122,20 @@ TEST(RandomProducts, MeetStreamedRows) {
     if (c.option.kernel->key != "cuda.gemm.stream_rows") continue;
     const abi::Problem& p = c.item.problem;
     const abi::Parameters& set = c.option.candidate.variant.parameters;
+    const cuda::ProductShape s = cuda::ProductOf(p);
+    const int64_t line = s.length * DTypeBytes(p.inputs[1].dtype) / 128;
     ++met;
-    ways.insert(abi::SumInputs(p) == 2 ? "halves" : "whole");
+    ways.insert(s.halves == 2 ? "halves" : "whole");
+    ways.insert(s.rows > 8 ? "many rows" : "few rows");
+    ways.insert(s.columns > set["tile_n"] ? "tiles" : "one tile");
     ways.insert(set["tile_n"] % 64 != 0 ? "cut" : "full");
+    ways.insert(set["tile_n"] > 64 ? "blocks of rows" : "one block of rows");
     ways.insert(set["split"] > 1 ? "divided" : "undivided");
-    ways.insert(set["tile_m"] > 8 ? "many rows" : "few rows");
+    ways.insert(line / set["split"] > set["stages"] ? "ring" : "one filling");
     ways.insert(set["ahead"] != 0 ? "ahead" : "later");
   }
-  EXPECT_GE(met, 16);
-  EXPECT_GE(ways.size(), 9u) << testing::PrintToString(ways);
+  EXPECT_GE(met, 50);
+  EXPECT_EQ(ways.size(), 16u) << testing::PrintToString(ways);
 }
 
 // Convolutions whose blocks hold the weights: operands of 8 and of more bits, weights along k and
@@ -216,7 +223,9 @@ class GpuConformance : public Conformance {
   // With AICF_TEST_KERNEL=KEY in the environment, the cases of that kernel alone.
   void Run(std::vector<KernelCase> cases, const JobRunner::Options& options) {
     if (const char* only = std::getenv("AICF_TEST_KERNEL"); only != nullptr) {
+      ASSERT_NE(abi::FindKernel(only), nullptr) << "AICF_TEST_KERNEL names no kernel";
       std::erase_if(cases, [&](const KernelCase& c) { return c.option.kernel->key != only; });
+      if (cases.empty()) GTEST_SKIP() << "no case of " << only;
     }
     std::vector<Job> jobs;
     const size_t step = static_cast<size_t>(std::max(1, SanitizedShare()));

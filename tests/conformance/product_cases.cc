@@ -62,8 +62,27 @@ void CaseMaker::OneRow() {
   FinishProduct(dtype, {1, n}, k);
 }
 
+// Products of floats in the layout that the bulk copy engine takes, with so many columns and terms
+// that there are several tiles, and more steps of k than a block's shared memory has room for.
+void CaseMaker::FewRows() {
+  abi::GemmAttrs attrs;
+  attrs.halves = random_.Int(1, 2);
+  p_.attrs = attrs;
+  p_.math = ProductMath();
+  const DType dtype = ProductDType();
+  const int64_t piece = 16 / DTypeBytes(dtype);
+  const int64_t m = random_.Int(2, random_.OneIn(2) ? 64 : 20);
+  const int64_t n = attrs.halves == 2 ? 8 * random_.Int(1, 40) : random_.Int(1, 560);
+  const int64_t k = piece * random_.Int(1, random_.OneIn(3) ? 20 : 500);
+  p_.inputs = {abi::DenseView(dtype, {m, k}),
+               ColumnsInner(abi::DenseView(dtype, {k, n * attrs.halves}))};
+  p_.core_inputs = 2;
+  FinishProduct(dtype, {m, n}, k);
+}
+
 template <>
 void CaseMaker::Fresh<abi::Family::kGemm>() {
+  if (options_.few_rows) return FewRows();
   if (DrawsOneRow()) return OneRow();
   abi::GemmAttrs attrs;
   const bool two = random_.OneIn(4);

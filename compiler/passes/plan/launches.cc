@@ -89,7 +89,9 @@ class LaunchChooser {
       bytes += NamedShare(step.problem, k) *
                static_cast<double>(abi::ElementsOf(v) * DTypeBytes(v.dtype));
     }
-    // What predictions of such steps take for reached (attention/decode_choice.cc).
+    // The least that predictions of such steps take for reached, which is that of attention
+    // (kernels/cuda/attention/decode_choice.cc). Nothing else is left of the products among them,
+    // which are predicted to reach more.
     constexpr double kShareOfBandwidth = 0.85;
     return bytes / (kShareOfBandwidth * device.bytes_per_us);
   }

@@ -30,9 +30,10 @@ int64_t StridedGridFor(int64_t items, int64_t per_block) {
 }
 
 int64_t ClusterRoom(int64_t cluster, int sm_count) {
-  if (cluster <= 2) return sm_count / cluster * cluster;
   constexpr int64_t kGroup = 16;
-  return sm_count * (kGroup / cluster * cluster) / kGroup * 9 / 10;
+  const int64_t room =
+      cluster <= 2 ? sm_count : sm_count * (kGroup / cluster * cluster) / kGroup * 9 / 10;
+  return room / cluster * cluster;
 }
 
 int64_t WidestVector(std::string_view key, const abi::Problem& p) {

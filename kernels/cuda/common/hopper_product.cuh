@@ -23,6 +23,8 @@
 //                  as LineOf() takes them. LineOf(line) is the index of a line among the output's
 //                  lines, below 0 where there is none; MayHaveLines(line) is false only if there
 //                  are none from `line` on.
+//   AICF_STREAMS   a macro: the next kernel may start at once, instead of when this one has waited
+//                  for its predecessors (gemm/stream_rows.cuh). Undefined elsewhere
 #pragma once
 
 #include "common/hopper_split.cuh"
@@ -41,6 +43,11 @@ constexpr int kSharedBytes =
     kPatternBytes + kHeldBytes + kStages * kStageBytes + kConsumers * kStoreSums * 4 +
     16 * kStages + (kHoldsB ? 16 : 0) + (kSplit > 1 ? kConsumers * SplitStore::kBarrierBytes : 0) +
     kStages * StageScales::kFloats * 4 + kConsumers * (Moments::kFloats + Parts::kFloats) * 4;
+// Behind the last stage's B, whose rows may be cut, lie its A and the memory for results.
+static_assert((64 * kBlocksOfRows * kConsumers - kRows) * kRowBytes <=
+                      kTileM * kRowBytes + kConsumers * kStoreSums * 4 ||
+                  !kCutsRows,
+              "what is read behind the tile is the block's");
 /// The producer is a warpgroup numbered before the consumers, or a single warp numbered after them,
 /// which leaves more registers to the other blocks of its multiprocessor.
 constexpr bool kThinProducer = kBlockX == kWarpgroup * kConsumers + 32;

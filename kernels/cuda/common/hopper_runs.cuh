@@ -39,7 +39,8 @@ struct PartPlace {
 
  private:
   static_assert(!kCutsRows || !kColumnsInner, "lines end where the tile's rows do");
-  /// Where the tile's results end along the lines, which have more of them in the output.
+  /// Where the tile's results end along the output's lines. Lines may go on behind the tile, but
+  /// the sums there belong to no result.
   AICF_DEVICE index_t InnerEnd() const {
     if constexpr (kCutsRows) return MinOf(kInnerEnd, tile.FirstRow() + kRows / kRowHalves);
     return kInnerEnd;

@@ -34,17 +34,18 @@ constexpr int kPatternBytes = 1024;
 /// Elements of a line of 128 bytes, the widest one.
 constexpr int kLine = 128 / static_cast<int>(sizeof(tile_t));
 
-// The tensor cores' rows run along m or, with kSwap, along n. A tile has at least 64 of these rows
-// but may have as few as 8 columns, so with kSwap a product with few m wastes little.
+// The tensor cores' rows run along m or, with kSwap, along n. They multiply 64 of these rows at a
+// time but as few as 8 columns, so with kSwap a product with few m wastes little.
 constexpr int kRows = kSwap ? kTileN : kTileM;
 constexpr int kColumns = kSwap ? kTileM : kTileN;
 constexpr int kConsumerRows = kPingPong ? kRows : kRows / kConsumers;
 constexpr int kBlocksOfRows = (kConsumerRows + 63) / 64;
-/// A warpgroup multiplies 64 rows at a time. With kCutsRows the last of them lie behind the tile:
-/// whatever shared memory has there is multiplied, too, and nobody reads those sums.
+/// With kCutsRows the last of the 64 rows lie behind the tile: whatever shared memory has there is
+/// multiplied, too, and nobody reads those sums (kSharedBytes in common/hopper_product.cuh: the
+/// memory is the block's).
 constexpr bool kCutsRows = kConsumerRows % 64 != 0;
 static_assert(!kCutsRows || (kSwap && kConsumers == 1 && kConsumerRows % 16 == 0),
-              "the tile's rows are the stages' last ones");
+              "the only consumer has all rows of a tile");
 static_assert(kPingPong || kConsumerRows * kConsumers == kRows, "consumers share the rows evenly");
 
 /// Bytes of a stage that one row of A (one m) or one column of B (one n) takes, whichever way the

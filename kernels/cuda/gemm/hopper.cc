@@ -11,12 +11,10 @@ namespace {
 
 using abi::Problem;
 
-std::string RefuseShape(const Problem& p, const abi::Parameters& c) {
-  const DType operands = p.inputs[0].dtype;
+std::string RefuseShape(const abi::Parameters& c, DType operands, HopperForms forms) {
   const int64_t line = c["tile_k"] * DTypeBytes(operands);
   if (line != 128) return StrCat("takes 128 bytes along k, not ", line);
-  // Where results are contiguous along m, the lines of a tile would have to be cut instead.
-  return RefuseHopperTile(c, operands, {.cut_rows = !RowsInner(p)});
+  return RefuseHopperTile(c, operands, forms);
 }
 
 // Number of blocks of a cluster that divide k among them; 1 where the set lacks the parameter.
@@ -186,8 +184,9 @@ std::string GemmHopperHost::Refusal(const Problem& p, const abi::DeviceSpec& d) 
 namespace {
 
 std::string RefuseGemmHopperTile(const Problem& p, const abi::Parameters& c,
-                                 const abi::DeviceSpec& d) {
-  if (std::string refusal = RefuseShape(p, c); !refusal.empty()) return refusal;
+                                 const abi::DeviceSpec& d, HopperForms forms) {
+  std::string shape = RefuseShape(c, p.inputs[0].dtype, forms);
+  if (!shape.empty()) return shape;
   if (std::string refusal = RefuseSplit(c, ProductOf(p)); !refusal.empty()) return refusal;
   if (std::string refusal = RefuseCluster(c); !refusal.empty()) return refusal;
   if (std::string refusal = RefuseScaledTile(p, c); !refusal.empty()) return refusal;
@@ -209,8 +208,14 @@ std::string RefuseGemmHopperTile(const Problem& p, const abi::Parameters& c,
 
 std::string GemmHopperHost::Refuse(const Problem& p, const abi::Parameters& c,
                                    const abi::DeviceSpec& d) {
-  std::string refusal = RefuseGemmHopperTile(p, c, d);
+  std::string refusal = RefuseGemmHopperTile(p, c, d, {});
   return refusal.empty() ? refusal : StrCat("does not take the tile: ", refusal);
+}
+
+std::string RefuseCutHopperTile(const Problem& p, const abi::Parameters& c,
+                                const abi::DeviceSpec& d) {
+  // Where results are contiguous along m, the lines of a tile would have to be cut instead.
+  return RefuseGemmHopperTile(p, c, d, {.cut_rows = !RowsInner(p)});
 }
 
 abi::LaunchConfig GemmHopperHost::Launch(const Problem& p, const abi::Parameters& c) {

@@ -33,6 +33,11 @@ struct GemmHopperHost : CudaHostBase {
   static std::vector<abi::TensorMap> TensorMaps(const abi::Problem& p, const abi::Parameters& c);
 };
 
+/// As GemmHopperHost::Refuse, but tiles may have cut rows (HopperForms), and without "does not take
+/// the tile: ". For cuda.gemm.stream_rows.
+std::string RefuseCutHopperTile(const abi::Problem& problem, const abi::Parameters& parameters,
+                                const abi::DeviceSpec& device);
+
 /// Bytes of shared memory, as gemm/hopper.cuh lays it out.
 int64_t HopperSharedBytes(const abi::Problem& problem, const abi::Parameters& parameters);
 

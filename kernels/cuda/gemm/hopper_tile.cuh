@@ -106,8 +106,8 @@ struct TileWalk {
   static constexpr index_t kClusters = kGridX / kClusterX;
   static constexpr bool kOne = kTiles <= kClusters;  ///< no block has more than one tile
   /// Whether tiles cover the output exactly, so that every sum of a tile belongs to a result.
-  static constexpr bool kWhole =
-      !kCutsRows && kM % (index_t(kTileM) * kClusterM) == 0 && kN % (index_t(kResultColumns) * kClusterN) == 0;
+  static constexpr bool kWhole = !kCutsRows && kM % (index_t(kTileM) * kClusterM) == 0 &&
+                                 kN % (index_t(kResultColumns) * kClusterN) == 0;
 
   int rank_m, rank_n;
   index_t tile;

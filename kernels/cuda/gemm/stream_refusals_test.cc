@@ -108,7 +108,7 @@ TEST(CudaRefusals, OfProductsWhoseRowsStream) {
 TEST(CudaRefusals, OfTilesOfStreamedRows) {
   ExpectParametersRefused(
       kRows, Product(32, 4096, 4096),
-      {{"has all 32 rows in one tile of 16", {{"tile_m", 16}}},
+      {{"has no room for 32 rows", {{"tile_m", 16}}},
        {"columns are none that tensor cores take", {{"tile_m", 40}}},
        {"are no whole parts of 64", {{"tile_n", 40}}},
        {"bytes of shared memory, there are", {{"stages", 24}, {"tile_n", 256}}}});

@@ -45,8 +45,9 @@ std::string GemmStreamRowsHost::Refusal(const Problem& p, const abi::DeviceSpec&
 std::string GemmStreamRowsHost::Refuse(const Problem& p, const Parameters& c,
                                        const abi::DeviceSpec& d) {
   const int64_t rows = ProductOf(p).rows;
-  if (rows > c["tile_m"]) return StrCat("has all ", rows, " rows in one tile of ", c["tile_m"]);
-  return GemmHopperHost::Refuse(p, AsHopper(p, c), d);
+  std::string refusal = rows > c["tile_m"] ? StrCat("it has no room for ", rows, " rows")
+                                           : RefuseCutHopperTile(p, AsHopper(p, c), d);
+  return refusal.empty() ? refusal : StrCat("does not take the tile: ", refusal);
 }
 
 abi::LaunchConfig GemmStreamRowsHost::Launch(const Problem& p, const Parameters& c) {

@@ -11,10 +11,10 @@ namespace {
 using abi::Parameters;
 using abi::Problem;
 
-constexpr int64_t kMostColumns = 256;  // of a tile: what a box of the copy engine may have
-constexpr int64_t kUnit = 16;          // columns come in multiples of it
-constexpr int64_t kMostStages = 24;
-constexpr int64_t kLineBytes = 128;  // of k in a stage
+constexpr int64_t kMostColumns = 256;  // of a tile: as many as a box of the copy engine has
+constexpr int64_t kUnit = 16;          // columns of a tile come in multiples of it
+constexpr int64_t kMostStages = 24;    // more would be more under way than memory needs
+constexpr int64_t kLineBytes = 128;    // of k in a stage
 
 int64_t RoundUp(int64_t v, int64_t unit) { return CeilDiv(v, unit) * unit; }
 
@@ -51,11 +51,14 @@ Parameters CutOf(const Problem& p, const abi::DeviceSpec& d, int64_t split) {
           {"ahead", 0}};
 }
 
-// The time of a product that reads ahead, in a chain of such products. All blocks read A, each the
-// part of k that it multiplies, mostly the same lines at the same time, which the L2 cache delivers
-// more slowly than lines of their own. Measured on an H200 with 32 rows (a chain of each product by
-// itself, in us): 6144 x 4096 14.1 in two parts of k and 15.3 in one, 4096 x 4096 10.3 and 14.7,
-// 4096 x 14336 29.6 and 38.7, 28672 x 4096 57.5 in one.
+// The time of a product that reads ahead, in a chain of such products: the longest of what memory
+// takes for everything; of what the L2 cache takes for A, which all blocks read, mostly the same
+// lines at the same time; and of a block's steps, each of which takes kStepUs even where little is
+// copied. Beside that a product has a start, a meeting of the blocks that divide k, and a start of
+// each further round of tiles. Measured on an H200 with 32 rows (a chain of each product by itself,
+// columns x k, in us): 6144 x 4096 14.1 in two parts of k and 15.3 in one, 4096 x 4096 10.3 and
+// 14.7, 4096 x 14336 29.6 and 38.7, 28672 x 4096 57.5 in one. Tiles of 16 columns with 128 steps,
+// for which 0.06 us a step were predicted, made a model with 8 rows slower by a tenth.
 double StreamRowsUs(const Problem& p, const Parameters& c, const abi::DeviceSpec& d) {
   constexpr double kShareOfBandwidth = 1.06, kSharedBytesPerUs = 2.7e6;
   constexpr double kStartUs = 1, kMeetUs = 0.5, kRoundUs = 1.5, kStepUs = 0.16;
@@ -75,14 +78,16 @@ double StreamRowsUs(const Problem& p, const Parameters& c, const abi::DeviceSpec
 
 }  // namespace
 
-// Where B is no constant nothing can be read ahead, and the prediction is too good. Products that
-// start and end within the time in which the stages are filled are left to other kernels.
+// A single row is left to cuda.gemm.gemv and cuda.gemm.stream, which read it once and need no
+// tensor cores. Where B is no constant nothing can be read ahead, and the prediction is too good.
+// Products that start and end within the time in which the stages are filled are left to other
+// kernels.
 template <>
 std::vector<abi::Candidate> CandidatesFor<GemmStreamRowsHost>(const Problem& p,
                                                               const abi::DeviceSpec& d) {
   constexpr double kFewBytes = 6e6, kFewUs = 4;
   std::vector<abi::Candidate> all;
-  if (!GemmStreamRowsHost::Refusal(p, d).empty()) return all;
+  if (!GemmStreamRowsHost::Refusal(p, d).empty() || ProductOf(p).rows < 2) return all;
   for (const int64_t split : {1, 2, 4}) {
     const Parameters cut = CutOf(p, d, split);
     if (cut["stages"] < 2 || !GemmStreamRowsHost::Refuse(p, cut, d).empty()) continue;
