@@ -215,6 +215,7 @@ StreamPlan Plan(const ir::Lowered& lowered, const std::vector<Wish>& wanted = {}
   CompileOptions options;
   options.target = target;
   options.images = false;
+  options.policy = policy;
   EqualCosts costs(step_us);
   options.costs = &costs;
   options.passes.disabled = std::move(disabled);
@@ -423,6 +424,66 @@ TEST(ChooseLaunches, ThePolicyIsAsked) {
       Plan(TwoBranches(), {}, {}, "cuda:sm_90a", first, true).contents.status().message(),
       "pass choose-launches: step 0 [sum0]: the policy asks for a programmatic launch; stream: "
       "it is the first step of its stream");
+}
+
+// Two products of 32 rows with 2048 x 16384 and 16384 x 2048 constant weights in bf16, k innermost.
+ir::Lowered FeedForward() {
+  ir::Lowered lowered;
+  const auto add = [&](const char* name, Dims shape, schema::Role role) {
+    ir::LoweredBuffer buffer;
+    buffer.name = name;
+    buffer.dtype = DType::kBF16;
+    buffer.role = role;
+    const auto bytes = static_cast<size_t>(shape[0] * shape[1] * 2);
+    if (role == schema::Role::kConstant)
+      buffer.constant = ir::Tensor::Own(DType::kBF16, shape, std::vector<std::byte>(bytes));
+    buffer.shape = std::move(shape);
+    lowered.buffers.push_back(std::move(buffer));
+    return static_cast<uint32_t>(lowered.buffers.size() - 1);
+  };
+  const auto product = [&](uint32_t x, uint32_t w, uint32_t y) {
+    ir::LoweredStep step;
+    step.sources = {StrCat("product", lowered.steps.size())};
+    step.problem.family = abi::Family::kGemm;
+    step.problem.attrs = abi::GemmAttrs{};
+    step.problem.math = abi::MathMode::kBf16;
+    step.problem.core_inputs = 2;
+    const int64_t n = lowered.buffers[w].shape[0], k = lowered.buffers[w].shape[1];
+    step.problem.inputs = {abi::DenseView(DType::kBF16, {32, k}),
+                           {DType::kBF16, {k, n}, {1, k}, 0}};
+    step.problem.outputs = {abi::DenseView(DType::kBF16, {32, n})};
+    step.inputs = {x, w};
+    step.outputs = {y};
+    lowered.steps.push_back(std::move(step));
+  };
+  const uint32_t x = add("x", {32, 2048}, schema::Role::kInput);
+  const uint32_t up = add("up", {16384, 2048}, schema::Role::kConstant);
+  const uint32_t down = add("down", {2048, 16384}, schema::Role::kConstant);
+  const uint32_t middle = add("middle", {32, 16384}, schema::Role::kTemp);
+  const uint32_t y = add("y", {32, 2048}, schema::Role::kOutput);
+  lowered.inputs = {x};
+  lowered.outputs = {y};
+  product(x, up, middle);
+  product(middle, down, y);
+  return lowered;
+}
+
+// Products that do little else than read constant weights count as short steps, even if that takes
+// longer than kShortStepUs; others of the same size do not, though they read the first of their
+// weights ahead as well.
+TEST(ChooseLaunches, ReadingAheadCountsForKernelsThatStream) {
+  const auto planned_with = [](const char* policy) {
+    return Plan(FeedForward(), {}, {}, "cuda:sm_90a", *Policy::Parse(policy));
+  };
+  const StreamPlan streams = planned_with("gemm=cuda.gemm.stream_rows");
+  ASSERT_TRUE(streams.contents.ok()) << streams.contents.status().ToString();
+  EXPECT_EQ(streams.step(1).kernel, "cuda.gemm.stream_rows");
+  EXPECT_EQ(streams.step(1).parameters["ahead"], 1);
+  EXPECT_TRUE(streams.step(1).programmatic);
+  const StreamPlan tiles = planned_with("gemm=cuda.gemm.hopper");
+  ASSERT_TRUE(tiles.contents.ok()) << tiles.contents.status().ToString();
+  EXPECT_EQ(tiles.step(1).kernel, "cuda.gemm.hopper");
+  EXPECT_FALSE(tiles.step(1).programmatic);
 }
 
 // A plan that skips steps keeps to one stream and says so.
