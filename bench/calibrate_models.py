@@ -60,7 +60,8 @@ def varied(value, random):
                   int(np.argmax(value.shape)))
     if value.dtype.kind in "iu":
         return out
-    noise = random.normal(0, 0.1 * float(value.std()) + 1e-6, value.shape)
+    deviation = float(value.astype(np.float32).std())  # that of f16 would overflow
+    noise = random.normal(0, 0.1 * deviation + 1e-6, value.shape)
     return (out * random.uniform(0.5, 1.2) + noise).astype(value.dtype)
 
 

@@ -75,9 +75,9 @@ std::vector<Candidate> CandidatesFor<GemvHost>(const Problem& p, const DeviceSpe
                        abi::ByteCount(p) > kSmallBytes && abi::ByteCount(p) < kLargeBytes;
   // Each further row is as much arithmetic again, and with 8 of them that is most of a step of
   // SmolLM2-135M: 1536 x 576 takes 4.7 to 6.3 us in 16 bits, where cuda.gemm.hopper takes 3.2
-  // (bench/results/h200_language.md). Fitted to the choice between the two with 2, 4 and 8 rows;
-  // with norms in the product there is no such choice.
-  const bool counts_rows = DTypeBytes(p.inputs[1].dtype) == 2 && !NormalizesRows(p);
+  // (bench/results/h200_language.md). Fitted to the choice between the two with 2, 4 and 8 rows.
+  // With norms in the product there is no such choice, and along n nothing was measured.
+  const bool counts_rows = !along_n && DTypeBytes(p.inputs[1].dtype) == 2 && !NormalizesRows(p);
   const double rows_us = counts_rows ? per_lane * 0.09 * static_cast<double>(s.rows - 1) : 0;
   const double us = PredictUs({.bytes = abi::ByteCount(p),
                                .flops = abi::FlopCount(p),
