@@ -67,7 +67,8 @@
 //   - kTileN (kSwap: kTileM) not among 8, 16, 32, 64, 96, 128, 160, 192, 256
 //   - kPromote other than 0 for operands that are not float8
 //   - kTileM (kSwap: kTileN) not a multiple of 64 * kConsumers (kPingPong: of 64); but in
-//     gemm/stream_rows.cuh, for an output that is not contiguous along m, a kTileN not a multiple of 16
+//     gemm/stream_rows.cuh, for an output that is not contiguous along m, a kTileN not a multiple
+//     of 16
 //   - more sums of a thread, ceil(rows of a consumer / 64) * (columns / 2), than fit its registers:
 //     160 with 1 or 2 consumers, 96 with 3; with kPromote, which holds a stage's sums of 64 rows
 //     beside them and counts these, too, 192 and 128
