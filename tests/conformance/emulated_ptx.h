@@ -139,7 +139,7 @@ inline void LoadMatrix2Transposed(unsigned (&r)[2], const void* row) {
   }
 }
 
-// One lane's fragments of a 16 x K by K x 8 product; K elements are 32-bit words holding 1 or 2
+// One lane's fragments of a 16 x K by K x 8 product; K elements are 32-bit words holding 1, 2 or 4
 // values.
 struct EmulatedFragments {
   unsigned a[4];
@@ -147,8 +147,8 @@ struct EmulatedFragments {
 };
 
 /// Value `e` (0, 1) of a word holding 32 / Bits values.
-template <class Widen>
-inline void EmulatedMma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], int per_word,
+template <class T, class Widen>
+inline void EmulatedMma(T (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], int per_word,
                         Widen widen) {
   const int lane = EmulatedLane();
   EmulatedFragments own, all[32];
@@ -165,13 +165,18 @@ inline void EmulatedMma(float (&c)[4], const unsigned (&a)[4], const unsigned (&
         for (int i = 0; i < per_word; ++i) sum += widen(x, i) * widen(y, i);
       }
     }
-    c[e] = static_cast<float>(sum);
+    c[e] = static_cast<T>(sum);
   }
 }
 
 inline void MmaTf32(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
   EmulatedMma(c, a, b, 1,
               [](unsigned w, int) { return static_cast<double>(__uint_as_float(w & ~0x1fffu)); });
+}
+inline void MmaS8(int (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  EmulatedMma(c, a, b, 4, [](unsigned w, int i) {
+    return static_cast<double>(static_cast<signed char>(w >> (8 * i)));
+  });
 }
 inline void MmaF16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
   EmulatedMma(c, a, b, 2, [](unsigned w, int i) {

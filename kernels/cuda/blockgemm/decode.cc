@@ -1,5 +1,7 @@
 #include "kernels/cuda/blockgemm/decode.h"
 
+#include <algorithm>
+
 #include "kernels/cuda/blockgemm/gemv.h"
 #include "kernels/cuda/common/tiles.h"
 
@@ -17,15 +19,47 @@ bool RoundsRowsTooFar(const Problem& p) {
   return p.math != (x == DType::kBF16 ? MathMode::kBf16 : MathMode::kFp16);
 }
 
-}  // namespace
-
-int64_t BlockDecodeSharedBytes(const Problem& p, const abi::Parameters& c) {
+// Bytes in which all threads bring the rows (StagedRows::kBytes).
+int64_t StagedBytes(const Problem& p, const abi::Parameters& c) {
   const BlockChunk chunk = ChunkOf(p.as<abi::BlockGemmAttrs>().format);
   const int64_t rows = ProductOf(p).rows;
   const int64_t chunks = CeilDiv(ChunksOf(p), c["cluster"]);
   const int64_t x = BlockGemvColumns(p) * (RoundUp(chunks * chunk.depth / 32 * 64, 128) + 64);
-  const int64_t sums = RoundUp(chunks * chunk.groups * rows * 4, 16);
-  return x + sums + c["warps"] * (c["stages"] * chunk.bytes() + 2 * 16 * rows * 4);
+  return x + RoundUp(chunks * chunk.groups * rows * 4, 16);
+}
+
+// Bytes of the row as integers (IntegerRows::kBytes).
+int64_t IntegerBytes(const Problem& p, const abi::Parameters& c) {
+  const BlockChunk chunk = ChunkOf(p.as<abi::BlockGemmAttrs>().format);
+  const int64_t of_set = 32 * 8 + 16 + 4 * 16;
+  const int64_t chunks = CeilDiv(ChunksOf(p), c["cluster"]);
+  const int64_t squares = NormalizesRows(p) ? RoundUp(c["warps"] * 4, 16) : 0;
+  return chunks * (chunk.groups / 4 * of_set) + squares;
+}
+
+// Turns whose sums are kept (kCellTurns). Without a batch those of two, as in older artifacts.
+int64_t CellTurns(const Problem& p, const abi::Parameters& c) {
+  const int64_t batch = std::max<int64_t>(1, c["batch"]);
+  const ProductShape s = ProductOf(p);
+  const int64_t panels = CeilDiv(s.result_columns(), int64_t{BlockChunk::kRows});
+  const int64_t at_once = c["blocks"] / c["cluster"] * (c["warps"] / c["along_k"] / s.halves);
+  const int64_t turns = CeilDiv(panels, std::max<int64_t>(1, at_once));
+  return batch > 1 && turns <= batch ? turns : 2 * batch;
+}
+
+}  // namespace
+
+int64_t BlockDecodeSharedBytes(const Problem& p, const abi::Parameters& c) {
+  const BlockChunk chunk = ChunkOf(p.as<abi::BlockGemmAttrs>().format);
+  const int64_t x = c["integers"] != 0 ? IntegerBytes(p, c) : StagedBytes(p, c);
+  const int64_t stage = chunk.bytes() + (c["bulk"] != 0 ? 8 : 0);
+  return x + c["warps"] * (c["stages"] * stage + CellTurns(p, c) * 16 * ProductOf(p).rows * 4);
+}
+
+std::string BlockDecodeHost::RefuseIntegers(const Problem& p) {
+  if (ProductOf(p).rows != 1) return "makes integers of a single row alone";
+  if (p.math != MathMode::kFp32 && p.math != MathMode::kTf32) return {};
+  return "integers round more than the math modes fp32 and tf32 allow";
 }
 
 std::string BlockDecodeHost::Refusal(const Problem& p, const abi::DeviceSpec&) {
@@ -59,6 +93,10 @@ std::string BlockDecodeHost::Refuse(const Problem& p, const abi::Parameters& c,
   }
   if (c["blocks"] % c["cluster"] != 0) return "takes whole clusters of blocks";
   if (c["cluster"] > 1 && NormalizesRows(p)) return "blocks that share out k normalise no rows";
+  if (c["integers"] != 0) {
+    if (std::string refusal = RefuseIntegers(p); !refusal.empty()) return refusal;
+  }
+  if (c["bulk"] != 0 && !d.warpgroup_products) return RefuseWithoutWarpgroups(d);
   const int64_t shared = BlockDecodeSharedBytes(p, c);
   if (shared <= d.max_shared_bytes) return {};
   return StrCat("needs ", shared, " bytes of shared memory, there are ", d.max_shared_bytes);

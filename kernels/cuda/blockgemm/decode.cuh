@@ -12,17 +12,21 @@
 // to different halves: panel p of B has the rows for the same columns of results as
 // panel p + kPanels.
 //
+// With kIntegers the only row of A becomes integers, which are multiplied with the codes as they
+// are (blockgemm/panel_integers.cuh).
+//
 // The chunks of a panel are shared out among kAlongK warps of a block, and those of all panels
 // among the kClusterX blocks of a cluster. The partial sums meet in shared memory and are added in
-// a fixed order. Blocks walk through the panels in strides of the grid, while the rows of A stay in
-// shared memory.
+// a fixed order. Blocks walk through the panels in strides of the grid, and their warps meet only
+// after kBatch such turns.
 #pragma once
 
 #include "common/block.cuh"
 #include "common/blocks.cuh"
+#include "common/mbarrier.cuh"
+#include "common/tma.cuh"
 
 #include "blockgemm/panel_sums.cuh"
-#include "blockgemm/staged_rows.cuh"
 
 #define AICF_KERNEL_WAITS
 
@@ -40,9 +44,6 @@ constexpr int kRingBytes = kStages * Chunk::kBytes;
 /// Sums of one row of a warp's panel: one for every row of A.
 constexpr int kCells = kM;
 constexpr int kCellsBytes = 16 * kCells * 4;
-constexpr int kRingAt = kXBytes + kSumsBytes;
-constexpr int kCellsAt = kRingAt + kWarps * kRingBytes;
-static_assert(kDynamicShared >= kCellsAt + 2 * kWarps * kCellsBytes, "the launch has the memory");
 static_assert(!kNormalizesRows || kParts == 1, "a block has whole rows to normalise");
 
 /// Clusters (blocks that share out k), the panels of results that all clusters together have at
@@ -54,6 +55,11 @@ constexpr int kTurns = static_cast<int>((kPanels - 1) / kPanelsAtOnce + 1);
 /// that a warp has of a panel; with kEqualSteps every warp has that many.
 constexpr bool kEqualSteps = kPartChunks % kAlongK == 0 && kChunks % kParts == 0;
 constexpr int kMostSteps = static_cast<int>((kPartChunks + kAlongK - 1) / kAlongK);
+
+/// Where a warp's ring and cells begin in the block's shared memory, behind the rows of A.
+AICF_DEVICE char* RingOf(int warp);
+AICF_DEVICE float* CellsOf(int turn, int warp);
+AICF_DEVICE char* RingBarriers(int warp);
 
 struct Warp {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -82,13 +88,8 @@ struct Warp {
     const index_t left = MinOf(kPartChunks, kChunks - Chunk0()) - FirstChunk();
     return left <= 0 ? 0 : static_cast<int>((left - 1) / kAlongK) + 1;
   }
-  AICF_DEVICE char* Stage(int stage) const {
-    return DynamicShared() + kRingAt + number * kRingBytes + stage * Chunk::kBytes;
-  }
-  AICF_DEVICE float* Cells(int turn, int warp) const {
-    return reinterpret_cast<float*>(DynamicShared() + kCellsAt +
-                                    (turn % 2 * kWarps + warp) * kCellsBytes);
-  }
+  AICF_DEVICE char* Stage(int stage) const { return RingOf(number) + stage * Chunk::kBytes; }
+  AICF_DEVICE float* Cells(int turn, int warp) const { return CellsOf(turn, warp); }
 };
 
 /// The chunks of a warp, which pass through its ring one after the other.
@@ -104,10 +105,11 @@ class Ring {
     free_ = warp.Stage(kStages - 1);
   }
 
-  /// Starts the copies that fill all stages of the ring but one.
-  AICF_DEVICE void Start() {
+  /// Starts the copies that fill the stages [first, last). REQUIRES: first is where the call before
+  /// this one has ended.
+  AICF_DEVICE void Start(int first, int last) {
 #pragma unroll
-    for (int stage = 0; stage < kStages - 1; ++stage) Fetch(warp_.Stage(stage));
+    for (int stage = first; stage < last; ++stage) Fetch(warp_.Stage(stage));
   }
   /// Waits for the next chunk and returns it. Starts copying a later chunk into the stage of the
   /// chunk that the previous call returned.
@@ -151,49 +153,134 @@ class Ring {
   char *stage_, *free_;
 };
 
+/// The same ring, filled by the bulk copy engine: one lane asks for a whole chunk at a time, which
+/// counts towards a barrier of its stage.
+class BulkRing {
+ public:
+  AICF_DEVICE BulkRing(const Warp& warp, const void* packed) : warp_(warp) {
+    steps_ = warp.Steps();
+    left_ = warp.Turns() * steps_;
+    from_ =
+        ChunkAt(packed, warp.Panel0() + warp.Half() * kPanels, warp.Chunk0() + warp.FirstChunk());
+  }
+
+  AICF_DEVICE void Start(int first, int last) {
+    if (warp_.lane == 0) {
+      if (first == 0) {
+#pragma unroll
+        for (int stage = 0; stage < kStages; ++stage) BarrierInit(Full(stage), 1);
+        BarrierInitFence();
+        policy_ = ReadOncePolicy();
+      }
+#pragma unroll
+      for (int stage = first; stage < last; ++stage) Fetch(stage);
+    }
+    __syncwarp();
+  }
+  /// Waits for the next chunk and returns it. Starts copying a later chunk into the stage of the
+  /// chunk that the previous call returned.
+  AICF_DEVICE const char* Next() {
+    if (stage_ >= 0) {
+      __syncwarp();  // no lane still reads the stage that is filled now
+      if (warp_.lane == 0) Fetch(stage_);
+    }
+    if (++stage_ == kStages) {
+      stage_ = 0;
+      parity_ ^= 1;
+    }
+    BarrierWait(Full(stage_), parity_);
+    return warp_.Stage(stage_);
+  }
+
+ private:
+  AICF_DEVICE unsigned Full(int stage) const {
+    return SharedAddress(RingBarriers(warp_.number) + 8 * stage);
+  }
+  /// Starts copying the next chunk, if there is one.
+  AICF_DEVICE void Fetch(int stage) {
+    if (left_ <= 0) return;
+    BarrierArriveExpect(Full(stage), Chunk::kBytes);
+    CopyLine(SharedAddress(warp_.Stage(stage)), from_, Chunk::kBytes, Full(stage), policy_);
+    --left_;
+    from_ += kAlongK * Chunk::kBytes;
+    if (++step_ < steps_) return;
+    step_ = 0;
+    from_ += (static_cast<i64>(kPanelsAtOnce) * kChunks - steps_ * kAlongK) * Chunk::kBytes;
+  }
+
+  const Warp& warp_;
+  int steps_, left_, step_ = 0, stage_ = -1;
+  unsigned parity_ = 0;
+  u64 policy_ = 0;
+  const char* from_;
+};
+
 }  // namespace aicf
 
-// The header below uses Warp and the constants above.
+// The headers below use Warp and the constants above.
+#include "blockgemm/integer_rows.cuh"
 #include "blockgemm/results.cuh"
+#include "blockgemm/staged_rows.cuh"
 
 namespace aicf {
 
+typedef Either<kIntegers != 0, IntegerRows, StagedRows>::T Rows;
+typedef Either<kIntegers != 0, PanelIntegers, PanelSums>::T Panel;
+
+constexpr int kRingAt = Rows::kBytes;
+constexpr int kCellsAt = kRingAt + kWarps * kRingBytes;
+/// Turns whose sums are kept: those of a batch, and of the next one, which may begin while other
+/// threads still read these.
+constexpr int kCellTurns = kTurns <= kBatch ? kTurns : 2 * kBatch;
+constexpr int kBarriersAt = kCellsAt + kCellTurns * kWarps * kCellsBytes;
+constexpr int kBarriersBytes = kBulk != 0 ? kWarps * kStages * 8 : 0;
+static_assert(kDynamicShared >= kBarriersAt + kBarriersBytes, "the launch has the memory");
+AICF_DEVICE char* RingOf(int warp) { return DynamicShared() + kRingAt + warp * kRingBytes; }
+AICF_DEVICE float* CellsOf(int turn, int warp) {
+  return reinterpret_cast<float*>(DynamicShared() + kCellsAt +
+                                  (turn % kCellTurns * kWarps + warp) * kCellsBytes);
+}
+
+AICF_DEVICE char* RingBarriers(int warp) {
+  return DynamicShared() + kBarriersAt + warp * kStages * 8;
+}
+
 struct ScaledSum {
   static AICF_DEVICE float Of(const Warp& warp, index_t turn, const Cell& cell, int half) {
-    return TotalOf(warp, turn, cell, half, static_cast<int>(cell.m)) * kUnit;
+    const float total = TotalOf(warp, turn, cell, half, static_cast<int>(cell.m));
+    if constexpr (kIntegers == 0) return total * kUnit;
+    return kNormalizesRows ? total * IntegerRows::Factor() : total;
   }
 };
 
 AICF_DEVICE void Kernel(const Args& args) {
   const Warp warp;
-  Ring ring(warp, args.in[1]);
-  StagedRows rows(args, warp.Chunk0());
+  Either<kBulk != 0, BulkRing, Ring>::T ring(warp, args.in[1]);
+  constexpr int kFirst = kBulk != 0 ? kStages : kStages - 1;  // stages that are filled at first
+  constexpr int kEarlyOnes = kAhead == 0 ? 0 : kEarly == 0 ? kFirst : MinOf(kEarly, kFirst);
+  Rows rows(args, warp);
   if constexpr (kAhead != 0) {
-    ring.Start();
+    ring.Start(0, kEarlyOnes);
     rows.HoldGain();
   }
   WaitForPredecessors();
   LetSuccessorsStart();
-  if constexpr (kAhead == 0) {
-    ring.Start();
-    rows.HoldGain();
-  }
-  rows.Load();
-  if constexpr (kNormalizesRows) rows.AddSquares(warp.Cells(0, 0));
-  rows.Store();
-  __syncthreads();
-  const Finish<ScaledSum> finish{warp};
+  if constexpr (kAhead == 0) rows.HoldGain();
+  rows.Bring([&] { ring.Start(kEarlyOnes, kFirst); });
+  const Finish<ScaledSum, kBatch> finish{warp};
   const int turns = warp.Turns(), steps = warp.Steps();
-  for (int turn = 0; turn < kTurns; ++turn) {
-    Finish<ScaledSum>::Held held;
-    finish.Load(args, turn, held);
-    PanelSums sums(warp.lane);
-    for (int step = 0; step < steps && turn < turns; ++step) {
-      sums.AddChunk(ring.Next(), warp.FirstChunk() + step * kAlongK);
+#pragma unroll 1
+  for (int first = 0; first < kTurns; first += kBatch) {
+    Finish<ScaledSum, kBatch>::Held held;
+    finish.Load(args, first, held);
+#pragma unroll 1
+    for (int turn = first; turn < MinOf(first + kBatch, turns); ++turn) {
+      Panel sums(warp.lane);
+      for (int step = 0; step < steps; ++step) sums.AddChunk(ring.Next(), rows.Chunk(step));
+      sums.Store(warp.Cells(turn, warp.number));
     }
-    sums.Store(warp.Cells(turn, warp.number));
     AfterStoring();
-    finish.Store(args, turn, held);
+    finish.Store(args, first, held);
   }
   // A block must not exit while other blocks of its cluster may still read its shared memory.
   if constexpr (kParts > 1) LeaveCluster();

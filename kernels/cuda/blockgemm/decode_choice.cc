@@ -34,10 +34,17 @@ double IntegerSlots(BlockFormat format) {
   }
 }
 
-/// How a block's warps share a product's panels and chunks.
+/// How a block's warps share a product's panels and chunks, and what they multiply.
 struct DecodeCut {
-  int64_t warps, along_k, stages, cluster;
+  int64_t warps, along_k, stages, cluster, integers;
 };
+
+// Turns after which warps meet: the more the better, as long as their sums take little memory.
+int64_t BatchFor(const Problem& p, const DecodeCut& cut) {
+  constexpr int64_t kMost = 8, kBytes = 8192;
+  const int64_t of_turn = cut.warps * BlockChunk::kRows * ProductOf(p).rows * 4;
+  return std::clamp<int64_t>(kBytes / of_turn, 1, kMost);
+}
 
 class DecodeCost {
  public:
@@ -50,8 +57,14 @@ class DecodeCost {
     // The grid has no more blocks than these turns need: then all blocks but the last have equal
     // work.
     blocks_ = CeilDiv(groups, turns_) * cut.cluster;
-    parameters_ = {{"warps", cut.warps},     {"along_k", cut.along_k}, {"stages", cut.stages},
-                   {"cluster", cut.cluster}, {"blocks", blocks_},      {"ahead", 0}};
+    // A warp's own bulk copies pay off where it has many chunks to copy. One stage is asked for
+    // before the rows are, because these would have to wait for all that was asked for earlier.
+    const bool bulk = d.warpgroup_products && Units() >= 8;
+    parameters_ = {{"warps", cut.warps},       {"along_k", cut.along_k},
+                   {"stages", cut.stages},     {"cluster", cut.cluster},
+                   {"blocks", blocks_},        {"ahead", 0},
+                   {"integers", cut.integers}, {"batch", BatchFor(p, cut)},
+                   {"bulk", bulk ? 1 : 0},     {"early", 1}};
     const int64_t registers = 65536 / (32 * cut.warps * (Rows() == 1 ? 80 : 104));
     const int64_t shared = BlockDecodeSharedBytes(p, parameters_) + 1024;
     room_ = std::max<int64_t>(1, std::min(registers, d.shared_bytes_per_sm / shared));
@@ -84,26 +97,29 @@ class DecodeCost {
   // Bytes per us that reading reaches, limited by how many bytes are under way at once.
   double Reach(int64_t resident) const {
     constexpr double kLatencyUs = 0.85;
+    constexpr double kPort = 5e4;  // bytes that a multiprocessor is given in a us
     const auto ahead = static_cast<double>(std::min(Units(), cut_.stages - 1) * chunk_.bytes());
     const auto warps =
         static_cast<double>(std::min<int64_t>(d_.sm_count, blocks_) * resident * cut_.warps);
-    return std::min(0.97 * d_.bytes_per_us, warps * ahead / kLatencyUs);
+    const double port = kPort * static_cast<double>(std::min<int64_t>(d_.sm_count, blocks_));
+    return std::min({0.97 * d_.bytes_per_us, port, warps * ahead / kLatencyUs});
   }
   // Each quarter of a multiprocessor takes the chunks of its warps one after the other. Few warps
-  // cannot hide the latency of their own instructions.
+  // cannot hide the latency of their own instructions. Integers take fewer instructions.
   double Computing(int64_t each) const {
-    const double more = Rows() - 1;
+    const double more = Rows() - 1, share = cut_.integers != 0 ? 0.6 : 1.0;
     const BlockFormat format = p_.as<abi::BlockGemmAttrs>().format;
-    const double quarter = 0.216 * (1 + 0.1 * more) * IntegerSlots(format) / 160;
-    const double alone = 0.424 * (1 + 0.16 * more);
+    const double quarter = share * 0.216 * (1 + 0.1 * more) * IntegerSlots(format) / 160;
+    const double alone = share * 0.424 * (1 + 0.16 * more);
     const auto warps = static_cast<double>(std::min(each, room_) * cut_.warps);
     const auto chunks = static_cast<double>(each * cut_.warps * Units());
     return chunks * std::max(quarter / 4, alone / warps);
   }
   // Every block first brings A into the form that it multiplies. A block that normalises rows also
-  // reads the gain, and its threads synchronise twice.
+  // reads the gain, and, but for integers, its threads synchronise twice.
   double Start() const {
     const auto elements = static_cast<double>(ProductOf(p_).rows * Part() * chunk_.depth);
+    if (cut_.integers != 0) return 0.1e-3 * elements;
     return 0.17e-3 * elements + (NormalizesRows(p_) ? 0.4 + 0.05e-3 * elements : 0);
   }
 
@@ -117,21 +133,27 @@ class DecodeCost {
 
 }  // namespace
 
+// A row becomes integers wherever that is legal: the same bits of B are unpacked by fewer
+// instructions.
 template <>
 std::vector<abi::Candidate> CandidatesFor<BlockDecodeHost>(const Problem& p, const DeviceSpec& d) {
   constexpr size_t kMost = 6;
   struct Size {
     int64_t warps, stages, together;
   };
+  const int64_t integers = BlockDecodeHost::RefuseIntegers(p).empty() ? 1 : 0;
   std::vector<abi::Candidate> all;
   for (const Size& size : {Size{16, 3, 1}, Size{16, 2, 1}, Size{8, 5, 2}, Size{8, 5, 1},
                            Size{8, 3, 3}, Size{8, 3, 1}}) {
-    for (int64_t along_k = 1; along_k <= size.warps; along_k *= 2) {
+    // Where several shares of k are predicted to be equal, the largest is preferred: the panels of
+    // a block then lie close together.
+    for (int64_t along_k = size.warps; along_k >= 1; along_k /= 2) {
       for (int64_t cluster = 1; cluster <= std::min(2, d.max_cluster); ++cluster) {
         // Every warp gets a chunk, unless there are fewer chunks than a block has warps.
         const int64_t shares = along_k * cluster;
         if (shares > 1 && shares > ChunksOf(p)) continue;
-        const DecodeCost cost(p, d, {size.warps, along_k, size.stages, cluster}, size.together);
+        const DecodeCut cut = {size.warps, along_k, size.stages, cluster, integers};
+        const DecodeCost cost(p, d, cut, size.together);
         if (!BlockDecodeHost::Refuse(p, cost.parameters(), d).empty()) continue;
         if (size.together > 1 && !cost.Fits(size.together)) continue;
         all.push_back(CandidateOf<BlockDecodeHost>(p, cost.parameters(), cost.Us()));

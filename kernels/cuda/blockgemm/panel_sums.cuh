@@ -35,10 +35,11 @@ constexpr int kLaneRows = kOneRow ? 1 : 2;
 constexpr int kRunGroups = Chunk::kGroups / Chunk::kRuns;
 constexpr int kOwnRuns = Chunk::kRuns / 4;
 
-constexpr int kSumsBytes = (kPartGroups * kM * 4 + 15) / 16 * 16;
-/// Sums of the elements of A by group: place g * kM + m has that of row m over group g of this
-/// block's part of k.
-AICF_DEVICE float* SharedSums() { return reinterpret_cast<float*>(DynamicShared() + kXBytes); }
+/// For lane part t (a lane's number modulo 4): the first slot of its two columns of the products,
+/// and the row of A of column e of these. Columns whose row is beyond the last one of A have that
+/// of another, since nobody reads their sums.
+AICF_DEVICE int SlotOfPart(int t) { return 2 * t / kRowColumns; }
+AICF_DEVICE int RowOfPart(int t, int e) { return 2 * t % kRowColumns + e; }
 
 /// A lane's sums for one panel: those of its two rows of B with its rows of A.
 class PanelSums {
@@ -48,14 +49,17 @@ class PanelSums {
     for (int e = 0; e < 2 * kLaneRows; ++e) total_[e / kLaneRows][e % kLaneRows] = 0.0f;
   }
 
-  /// Adds the products of the chunk at `chunk`, which is number `number` of this block's part of k.
-  AICF_DEVICE void AddChunk(const char* chunk, int number) {
+  /// Adds the products of the chunk at `chunk` with the rows of A. `rows` has what a lane needs of
+  /// these for this chunk: Load(set, x) loads its part of the fragment of a set, and
+  /// Sum(set, g, e) is the sum of the elements of group g of a run, of its column e in that set.
+  template <class Rows>
+  AICF_DEVICE void AddChunk(const char* chunk, const Rows& rows) {
     const LaneCodes codes(chunk, lane_);
     const char* scales = chunk + Chunk::kCodesBytes;
 #pragma unroll
     for (int set = 0; set < kSets; ++set) {
       u32 x[kXParts][4];
-      LoadX(number * Chunk::kRuns + set, x);
+      rows.Load(set, x);
       float kept[kRunGroups][4];
 #pragma unroll
       for (int slot = 0; slot < kSlots; ++slot) {
@@ -68,7 +72,8 @@ class PanelSums {
       }
 #pragma unroll
       for (int g = 0; g < kRunGroups; ++g) {
-        AddGroups(scales, number * Chunk::kGroups, set, g, kept[g]);
+        const float sum[2] = {rows.Sum(set, g, 0), rows.Sum(set, g, 1)};
+        AddGroups(scales, set, g, kept[g], sum);
       }
     }
   }
@@ -83,29 +88,14 @@ class PanelSums {
         float all = total_[row][e];
         if constexpr (kRowColumns <= 2) all = all + ShuffleXor(all, 1);
         if constexpr (kRowColumns <= 4) all = all + ShuffleXor(all, 2);
-        if (Slot() == 0 && RowOfLane(e) < kM) {
-          cells[(lane_ / 4 + row * 8) * kM + RowOfLane(e)] = all;
+        if (SlotOfPart(t_) == 0 && RowOfPart(t_, e) < kM) {
+          cells[(lane_ / 4 + row * 8) * kM + RowOfPart(t_, e)] = all;
         }
       }
     }
   }
 
  private:
-  /// The first slot of the lane's two columns, and the row of A of column e.
-  AICF_DEVICE int Slot() const { return 2 * t_ / kRowColumns; }
-  AICF_DEVICE int RowOfLane(int e) const { return 2 * t_ % kRowColumns + e; }
-
-  /// The lane's part of the fragment of A that has run `run` in its first slot. Rows beyond the
-  /// last one of A repeat it, since nobody reads their sums.
-  AICF_DEVICE void LoadX(int run, u32 (&x)[kXParts][4]) const {
-    const int column = lane_ / 4;
-    const int m = MinOf(column % kRowColumns, kM - 1);
-    const char* from =
-        SharedX() + m * kXParts * kXPitch + ((run + column / kRowColumns * kSets) * 4 + t_) * 16;
-#pragma unroll
-    for (int part = 0; part < kXParts; ++part) LoadWords(from + part * kXPitch, x[part]);
-  }
-
   /// Adds the products of group g of a run to c. The smallest parts of A are added first, while the
   /// sum is still small and rounding loses little.
   static AICF_DEVICE void Multiply(const LaneCodes& codes, int run, int g,
@@ -140,32 +130,27 @@ class PanelSums {
       }
     } else {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) kept[e] = slot == 0 || Slot() == slot ? c[e] : kept[e];
+      for (int e = 0; e < 4; ++e) kept[e] = slot == 0 || SlotOfPart(t_) == slot ? c[e] : kept[e];
     }
   }
 
   /// Scales and adds group g of the runs of a set, of which the lane has kept those of its own
-  /// slot. `group0` is the chunk's first group.
-  AICF_DEVICE void AddGroups(const char* scales, int group0, int set, int g,
-                             const float (&kept)[4]) {
+  /// slot. `sum` has the sums of A's elements for its two columns.
+  AICF_DEVICE void AddGroups(const char* scales, int set, int g, const float (&kept)[4],
+                             const float (&sum)[2]) {
     if constexpr (kOneRow) {
       // Slots 2 * t and 2 * t + 1 are one quarter of the groups.
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
-        const float sum = SharedSums()[group0 + t_ * kOwn + e * kRunGroups + g];
 #pragma unroll
         for (int row = 0; row < 2; ++row) {
           const GroupScale pair = Scales::Pair(scales, lane_ / 4 + 8 * row, t_, e * kRunGroups + g);
-          Add(pair, kept[row * 2 + e], sum, total_[row][0]);
+          Add(pair, kept[row * 2 + e], sum[e], total_[row][0]);
         }
       }
     } else {
-      const int quarter = Slot() * (kSets / kOwnRuns) + set / kOwnRuns;
+      const int quarter = SlotOfPart(t_) * (kSets / kOwnRuns) + set / kOwnRuns;
       const int own = set % kOwnRuns * kRunGroups + g;
-      const float* of_group = SharedSums() + (group0 + quarter * kOwn + own) * kM;
-      float sum[2];
-#pragma unroll
-      for (int e = 0; e < 2; ++e) sum[e] = of_group[MinOf(RowOfLane(e), kM - 1)];
 #pragma unroll
       for (int row = 0; row < 2; ++row) {
         const GroupScale pair = Scales::Pair(scales, lane_ / 4 + 8 * row, quarter, own);

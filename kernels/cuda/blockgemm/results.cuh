@@ -24,7 +24,7 @@ AICF_DEVICE void AfterStoring() {
 }
 
 struct Cell {
-  index_t m, n;
+  index_t turn, m, n;
   int first_warp, row;  ///< the first warp that has its sums, and its row in the panel
   bool valid;
 };
@@ -48,25 +48,28 @@ AICF_DEVICE float TotalOf(const Warp& warp, index_t turn, const Cell& cell, int 
   return total;
 }
 
-/// The results of a turn that one thread finishes: those with the numbers First(),
-/// First() + kStride, ... in the panel of its warp (kAlone) or in the panels of the whole cluster.
-/// Result::Of(warp, turn, cell, half) computes one result from its totals.
-template <class Result>
+/// The results of kTurnsOfBatch turns that one thread finishes: those with the numbers First(),
+/// First() + kStride, ... in the panels of its warp (kAlone) or in those of the whole cluster, turn
+/// by turn. Result::Of(warp, turn, cell, half) computes one result from its totals.
+template <class Result, int kTurnsOfBatch = 1>
 struct Finish {
   static constexpr int kOfWarps = kAlone ? 1 : kResultPanels;
-  static constexpr int kCount = 16 * kOfWarps * kM;
+  static constexpr int kOfTurn = 16 * kOfWarps * kM, kCount = kTurnsOfBatch * kOfTurn;
   static constexpr int kStride = kAlone ? 32 : kParts * kBlockX;
   const Warp& warp;
 
   AICF_DEVICE int First() const {
     return kAlone ? warp.lane : warp.part * kBlockX + static_cast<int>(threadIdx.x);
   }
-  AICF_DEVICE Cell At(index_t turn, int e) const {
-    const int of_block = kAlone ? warp.number : e / 16 % kOfWarps;
+  /// Result `number` of the turns from `first_turn` on. There are no panels after the last turn's.
+  AICF_DEVICE Cell At(index_t first_turn, int number) const {
+    const index_t turn = first_turn + number / kOfTurn;
+    const int e = number % kOfTurn, of_block = kAlone ? warp.number : e / 16 % kOfWarps;
     const index_t panel = warp.PanelOf(turn, of_block);
     const index_t n = panel * 16 + e % 16;
-    return {e / (16 * kOfWarps), n, of_block * kProductHalves * kAlongK, e % 16,
-            e < kCount && panel < kPanels && n < kColumns};
+    return {turn,   e / (16 * kOfWarps),
+            n,      of_block * kProductHalves * kAlongK,
+            e % 16, number < kCount && panel < kPanels && n < kColumns};
   }
 
   typedef Epilogue::Operands<1> Held;
@@ -84,7 +87,7 @@ struct Finish {
       raw_t raw[kProductHalves];
 #pragma unroll
       for (int half = 0; half < kProductHalves; ++half) {
-        raw[half] = Result::Of(warp, turn, cell, half);
+        raw[half] = Result::Of(warp, cell.turn, cell, half);
       }
       if (e == First())
         Epilogue::Store<1>(args, raw, held, i0, i1, 0);

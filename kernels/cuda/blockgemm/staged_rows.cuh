@@ -8,13 +8,43 @@
 
 namespace aicf {
 
+constexpr int kSumsBytes = (kPartGroups * kM * 4 + 15) / 16 * 16;
+/// Sums of the elements of A by group: place g * kM + m has that of row m over group g of this
+/// block's part of k.
+AICF_DEVICE float* SharedSums() { return reinterpret_cast<float*>(DynamicShared() + kXBytes); }
+
+/// What a lane reads of the rows for chunk number `number_` of this block's part of k. Columns of
+/// the fragments whose row is beyond the last one of A repeat that, since nobody reads their sums.
+class StagedChunk {
+ public:
+  AICF_DEVICE StagedChunk(int lane, int number) : lane_(lane), t_(lane % 4), number_(number) {}
+
+  AICF_DEVICE void Load(int set, u32 (&x)[kXParts][4]) const {
+    const int column = lane_ / 4, m = MinOf(column % kRowColumns, kM - 1);
+    const int run = number_ * Chunk::kRuns + column / kRowColumns * kSets + set;
+    const char* from = SharedX() + m * kXParts * kXPitch + (run * 4 + t_) * 16;
+#pragma unroll
+    for (int part = 0; part < kXParts; ++part) LoadWords(from + part * kXPitch, x[part]);
+  }
+  AICF_DEVICE float Sum(int set, int g, int e) const {
+    const int run = number_ * Chunk::kRuns + (kOneRow ? 2 * t_ + e : SlotOfPart(t_) * kSets + set);
+    const int m = kOneRow ? 0 : MinOf(RowOfPart(t_, e), kM - 1);
+    return SharedSums()[(run * kRunGroups + g) * kM + m];
+  }
+
+ private:
+  const int lane_, t_, number_;
+};
+
 class StagedRows {
  public:
-  /// `chunk0` is the first chunk of this block's part of k.
-  AICF_DEVICE StagedRows(const Args& args, index_t chunk0)
+  static constexpr int kBytes = kXBytes + kSumsBytes;  ///< of shared memory, at its beginning
+
+  AICF_DEVICE StagedRows(const Args& args, const Warp& warp)
       : a_(static_cast<const In0::S*>(args.in[0])),
         gain_(static_cast<const GainView::S*>(args.in[kGainInput])),
-        chunk0_(chunk0) {}
+        chunk0_(warp.Chunk0()),
+        warp_(warp) {}
 
   /// Loads the gain if registers suffice for all pieces. It is a constant, so this may come before
   /// the wait for the preceding kernel.
@@ -23,9 +53,27 @@ class StagedRows {
 #pragma unroll
     for (int i = 0; i < kHeld; ++i) PieceAt(i).Load<GainView>(gain_, chunk0_, gains_[i]);
   }
-  AICF_DEVICE void Load() {
+  /// Brings the rows, after the wait for the preceding kernel. All threads of the block have to
+  /// call this. `asked` is called when the thread has asked for its elements, if it holds them all.
+  template <class Asked>
+  AICF_DEVICE void Bring(const Asked& asked) {
     if constexpr (kHoldsAll) LoadFrom(0);
+    asked();
+    if constexpr (kNormalizesRows) AddSquares(warp_.Cells(0, 0));
+    Store();
+    __syncthreads();
   }
+  /// What the warp multiplies in its step number `step`.
+  AICF_DEVICE StagedChunk Chunk(int step) const {
+    return StagedChunk(warp_.lane, warp_.FirstChunk() + step * kAlongK);
+  }
+
+ private:
+  static constexpr int kAll = kPartRuns * 4 * kM;
+  static constexpr int kCount = (kAll + kBlockX - 1) / kBlockX;
+  static constexpr int kHeld = MinOf(kNormalizesRows ? 2 : 4, kCount);
+  static constexpr bool kHoldsAll = kHeld == kCount;
+  static constexpr float kEpsilon = static_cast<float>(attr_rms_epsilon);
 
   /// Finds the factor that normalises each row, from the sum of its squares. The threads of the
   /// block exchange their sums in `shared`, kWarps * kM floats that may be used for something else
@@ -70,13 +118,6 @@ class StagedRows {
     });
   }
 
- private:
-  static constexpr int kAll = kPartRuns * 4 * kM;
-  static constexpr int kCount = (kAll + kBlockX - 1) / kBlockX;
-  static constexpr int kHeld = MinOf(kNormalizesRows ? 2 : 4, kCount);
-  static constexpr bool kHoldsAll = kHeld == kCount;
-  static constexpr float kEpsilon = static_cast<float>(attr_rms_epsilon);
-
   static AICF_DEVICE Eight PieceAt(int number) {
     return Eight(number * kBlockX + static_cast<int>(threadIdx.x));
   }
@@ -110,6 +151,7 @@ class StagedRows {
   const In0::S* const a_;
   const GainView::S* const gain_;
   const index_t chunk0_;
+  const Warp& warp_;
   float x_[kHeld][8], gains_[kNormalizesRows ? kHeld : 1][8];
   float factor_[kM];
 };
