@@ -52,8 +52,8 @@ int64_t CellTurns(const Problem& p, const abi::Parameters& c) {
 int64_t BlockDecodeSharedBytes(const Problem& p, const abi::Parameters& c) {
   const BlockChunk chunk = ChunkOf(p.as<abi::BlockGemmAttrs>().format);
   const int64_t x = c["integers"] != 0 ? IntegerBytes(p, c) : StagedBytes(p, c);
-  const int64_t stage = chunk.bytes() + (c["bulk"] != 0 ? 8 : 0);
-  return x + c["warps"] * (c["stages"] * stage + CellTurns(p, c) * 16 * ProductOf(p).rows * 4);
+  return x +
+         c["warps"] * (c["stages"] * chunk.bytes() + CellTurns(p, c) * 16 * ProductOf(p).rows * 4);
 }
 
 std::string BlockDecodeHost::RefuseIntegers(const Problem& p) {
@@ -96,7 +96,6 @@ std::string BlockDecodeHost::Refuse(const Problem& p, const abi::Parameters& c,
   if (c["integers"] != 0) {
     if (std::string refusal = RefuseIntegers(p); !refusal.empty()) return refusal;
   }
-  if (c["bulk"] != 0 && !d.warpgroup_products) return RefuseWithoutWarpgroups(d);
   const int64_t shared = BlockDecodeSharedBytes(p, c);
   if (shared <= d.max_shared_bytes) return {};
   return StrCat("needs ", shared, " bytes of shared memory, there are ", d.max_shared_bytes);

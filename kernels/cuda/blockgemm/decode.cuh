@@ -23,8 +23,6 @@
 
 #include "common/block.cuh"
 #include "common/blocks.cuh"
-#include "common/mbarrier.cuh"
-#include "common/tma.cuh"
 
 #include "blockgemm/panel_sums.cuh"
 
@@ -59,7 +57,6 @@ constexpr int kMostSteps = static_cast<int>((kPartChunks + kAlongK - 1) / kAlong
 /// Where a warp's ring and cells begin in the block's shared memory, behind the rows of A.
 AICF_DEVICE char* RingOf(int warp);
 AICF_DEVICE float* CellsOf(int turn, int warp);
-AICF_DEVICE char* RingBarriers(int warp);
 
 struct Warp {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -153,68 +150,6 @@ class Ring {
   char *stage_, *free_;
 };
 
-/// The same ring, filled by the bulk copy engine: one lane asks for a whole chunk at a time, which
-/// counts towards a barrier of its stage.
-class BulkRing {
- public:
-  AICF_DEVICE BulkRing(const Warp& warp, const void* packed) : warp_(warp) {
-    steps_ = warp.Steps();
-    left_ = warp.Turns() * steps_;
-    from_ =
-        ChunkAt(packed, warp.Panel0() + warp.Half() * kPanels, warp.Chunk0() + warp.FirstChunk());
-  }
-
-  AICF_DEVICE void Start(int first, int last) {
-    if (warp_.lane == 0) {
-      if (first == 0) {
-#pragma unroll
-        for (int stage = 0; stage < kStages; ++stage) BarrierInit(Full(stage), 1);
-        BarrierInitFence();
-        policy_ = ReadOncePolicy();
-      }
-#pragma unroll
-      for (int stage = first; stage < last; ++stage) Fetch(stage);
-    }
-    __syncwarp();
-  }
-  /// Waits for the next chunk and returns it. Starts copying a later chunk into the stage of the
-  /// chunk that the previous call returned.
-  AICF_DEVICE const char* Next() {
-    if (stage_ >= 0) {
-      __syncwarp();  // no lane still reads the stage that is filled now
-      if (warp_.lane == 0) Fetch(stage_);
-    }
-    if (++stage_ == kStages) {
-      stage_ = 0;
-      parity_ ^= 1;
-    }
-    BarrierWait(Full(stage_), parity_);
-    return warp_.Stage(stage_);
-  }
-
- private:
-  AICF_DEVICE unsigned Full(int stage) const {
-    return SharedAddress(RingBarriers(warp_.number) + 8 * stage);
-  }
-  /// Starts copying the next chunk, if there is one.
-  AICF_DEVICE void Fetch(int stage) {
-    if (left_ <= 0) return;
-    BarrierArriveExpect(Full(stage), Chunk::kBytes);
-    CopyLine(SharedAddress(warp_.Stage(stage)), from_, Chunk::kBytes, Full(stage), policy_);
-    --left_;
-    from_ += kAlongK * Chunk::kBytes;
-    if (++step_ < steps_) return;
-    step_ = 0;
-    from_ += (static_cast<i64>(kPanelsAtOnce) * kChunks - steps_ * kAlongK) * Chunk::kBytes;
-  }
-
-  const Warp& warp_;
-  int steps_, left_, step_ = 0, stage_ = -1;
-  unsigned parity_ = 0;
-  u64 policy_ = 0;
-  const char* from_;
-};
-
 }  // namespace aicf
 
 // The headers below use Warp and the constants above.
@@ -232,17 +167,12 @@ constexpr int kCellsAt = kRingAt + kWarps * kRingBytes;
 /// Turns whose sums are kept: those of a batch, and of the next one, which may begin while other
 /// threads still read these.
 constexpr int kCellTurns = kTurns <= kBatch ? kTurns : 2 * kBatch;
-constexpr int kBarriersAt = kCellsAt + kCellTurns * kWarps * kCellsBytes;
-constexpr int kBarriersBytes = kBulk != 0 ? kWarps * kStages * 8 : 0;
-static_assert(kDynamicShared >= kBarriersAt + kBarriersBytes, "the launch has the memory");
+static_assert(kDynamicShared >= kCellsAt + kCellTurns * kWarps * kCellsBytes,
+              "the launch has the memory");
 AICF_DEVICE char* RingOf(int warp) { return DynamicShared() + kRingAt + warp * kRingBytes; }
 AICF_DEVICE float* CellsOf(int turn, int warp) {
   return reinterpret_cast<float*>(DynamicShared() + kCellsAt +
                                   (turn % kCellTurns * kWarps + warp) * kCellsBytes);
-}
-
-AICF_DEVICE char* RingBarriers(int warp) {
-  return DynamicShared() + kBarriersAt + warp * kStages * 8;
 }
 
 struct ScaledSum {
@@ -255,18 +185,20 @@ struct ScaledSum {
 
 AICF_DEVICE void Kernel(const Args& args) {
   const Warp warp;
-  Either<kBulk != 0, BulkRing, Ring>::T ring(warp, args.in[1]);
-  constexpr int kFirst = kBulk != 0 ? kStages : kStages - 1;  // stages that are filled at first
-  constexpr int kEarlyOnes = kAhead == 0 ? 0 : kEarly == 0 ? kFirst : MinOf(kEarly, kFirst);
+  Ring ring(warp, args.in[1]);
+  constexpr int kFirst = kStages - 1;  // stages that are filled at first
+  // Of these, how many are asked for before the wait. What is asked for earlier is delivered
+  // earlier, the rows of A as well, which everything else has to wait for.
+  constexpr int kBefore = kAhead == 0 ? 0 : kEarly == 0 ? kFirst : MinOf(kEarly, kFirst);
   Rows rows(args, warp);
   if constexpr (kAhead != 0) {
-    ring.Start(0, kEarlyOnes);
+    ring.Start(0, kBefore);
     rows.HoldGain();
   }
   WaitForPredecessors();
   LetSuccessorsStart();
   if constexpr (kAhead == 0) rows.HoldGain();
-  rows.Bring([&] { ring.Start(kEarlyOnes, kFirst); });
+  rows.Bring([&] { ring.Start(kBefore, kFirst); });
   const Finish<ScaledSum, kBatch> finish{warp};
   const int turns = warp.Turns(), steps = warp.Steps();
 #pragma unroll 1

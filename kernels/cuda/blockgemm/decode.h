@@ -14,14 +14,13 @@ struct BlockDecodeHost : PackedBlocksHost {
   static constexpr bool kNormalizesRows = true;
   /// A fragment has this many columns.
   static constexpr int64_t kMaxRows = 8;
+  /// As for PackedBlocksHost, and `integers`: the row becomes integers; `batch`: turns after which
+  /// warps meet; `early`: stages that are asked for before the rows are, 0: all. Older artifacts
+  /// lack these.
   static constexpr abi::ParameterRange kParameters[] = {
-      {"warps", 1, 32},    {"along_k", 1, 32}, {"stages", 2, 16},     {"cluster", 1, 8},
-      kBlocksRange,        {"ahead", 0, 1, 0}, {"integers", 0, 1, 0},  // if absent: rows are
-                                                                       // multiplied as
-                                                                       // floating-point numbers
-      {"batch", 1, 16, 1},   // if absent: warps meet after every turn
-      {"bulk", 0, 1, 0},     // if absent: every lane copies its part of a chunk
-      {"early", 0, 16, 0}};  // if absent: all stages are asked for before the rows are
+      {"warps", 1, 32},      {"along_k", 1, 32},  {"stages", 2, 16},
+      {"cluster", 1, 8},     kBlocksRange,        {"ahead", 0, 1, 0},
+      {"integers", 0, 1, 0}, {"batch", 1, 16, 1}, {"early", 0, 16, 0}};
 
   /// Empty, or why the rows of A do not become integers (blockgemm/panel_integers.cuh).
   static std::string RefuseIntegers(const abi::Problem& p);

@@ -57,14 +57,11 @@ class DecodeCost {
     // The grid has no more blocks than these turns need: then all blocks but the last have equal
     // work.
     blocks_ = CeilDiv(groups, turns_) * cut.cluster;
-    // A warp's own bulk copies pay off where it has many chunks to copy. One stage is asked for
-    // before the rows are, because these would have to wait for all that was asked for earlier.
-    const bool bulk = d.warpgroup_products && Units() >= 8;
-    parameters_ = {{"warps", cut.warps},       {"along_k", cut.along_k},
-                   {"stages", cut.stages},     {"cluster", cut.cluster},
-                   {"blocks", blocks_},        {"ahead", 0},
-                   {"integers", cut.integers}, {"batch", BatchFor(p, cut)},
-                   {"bulk", bulk ? 1 : 0},     {"early", 1}};
+    // One stage is asked for before the rows are, because these have to wait for all that was asked
+    // for earlier.
+    parameters_ = {{"warps", cut.warps},       {"along_k", cut.along_k},    {"stages", cut.stages},
+                   {"cluster", cut.cluster},   {"blocks", blocks_},         {"ahead", 0},
+                   {"integers", cut.integers}, {"batch", BatchFor(p, cut)}, {"early", 1}};
     const int64_t registers = 65536 / (32 * cut.warps * (Rows() == 1 ? 80 : 104));
     const int64_t shared = BlockDecodeSharedBytes(p, parameters_) + 1024;
     room_ = std::max<int64_t>(1, std::min(registers, d.shared_bytes_per_sm / shared));

@@ -84,6 +84,26 @@ TEST(CudaRefusals, OfDecodeStepsTimesBlocks) {
             8u * (8192 * 2 + 64) + 256 * 8 * 4 + 4 * (2 * 2304 + 2 * 16 * 8 * 4));
 }
 
+TEST(CudaRefusals, OfRowsOfBlocksAsIntegers) {
+  const char* key = "cuda.blockgemm.decode";
+  const Parameters integers = {{"warps", 4},  {"along_k", 4}, {"stages", 2},   {"cluster", 1},
+                               {"blocks", 1}, {"ahead", 0},   {"integers", 1}, {"batch", 3}};
+  const auto refused = [&](const Problem& p) {
+    return FindKernel(key)->refuse(p, integers, Device());
+  };
+  Problem p = BlocksOf(BlockFormat::kQ4_K, 1, 64, 8192);
+  EXPECT_NE(refused(p).find("more than the math modes fp32 and tf32 allow"), std::string::npos);
+  p.math = MathMode::kBf16;
+  EXPECT_EQ(refused(p), "");
+  // For each of 32 chunks two sets of 336 bytes, then the rings, then the sums of three turns and,
+  // since there are four, of three further ones.
+  EXPECT_EQ(FindKernel(key)->variant(p, integers).launch.dynamic_shared_bytes,
+            32u * 2 * 336 + 4 * (2 * 2304 + 6 * 16 * 4));
+  Problem two = BlocksOf(BlockFormat::kQ4_K, 2, 64, 8192);
+  two.math = MathMode::kBf16;
+  EXPECT_NE(refused(two).find("of a single row alone"), std::string::npos);
+}
+
 TEST(CudaRefusals, OfHalvesAndNormsOfBlocks) {
   const char* key = "cuda.blockgemm.decode";
   for (const char* other :
