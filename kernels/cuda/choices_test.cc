@@ -35,5 +35,32 @@ TEST(CudaChoices, DecodeAttentionHoldsNoMoreStagesThanKeysFill) {
   EXPECT_GT(most, 3) << "many keys fill many";
 }
 
+// A normalised row times blocks has this kernel alone. As integers a long row leaves no room for
+// the rings where a multiprocessor has little shared memory; it is multiplied as numbers there.
+TEST(CudaChoices, RowsTimesBlocksHaveCandidatesOnEveryTarget) {
+  for (const BlockFormat format : {BlockFormat::kQ4_K, BlockFormat::kQ6_K}) {
+    for (const int64_t length : {2048, 4096, 8192}) {
+      const auto bytes =
+          static_cast<int64_t>(*BlockBytes(format, 1, static_cast<uint64_t>(length)));
+      BlockGemmAttrs attrs{format};
+      attrs.rms_epsilon = 1e-5;
+      Problem p =
+          ProblemOf(Family::kBlockGemm, attrs, 3,
+                    {DenseView(DType::kBF16, {1, length}), DenseView(DType::kU8, {128256, bytes}),
+                     DenseView(DType::kF32, {1, length})},
+                    {DenseView(DType::kF32, {1, 128256})});
+      p.math = MathMode::kBf16;
+      for (const char* target : {"cuda:sm_80", "cuda:sm_86", "cuda:sm_90a", "cuda:sm_120"}) {
+        const std::vector<Candidate> all =
+            CandidatesOf(*FindKernel("cuda.blockgemm.decode"), p, *FindDevice(target));
+        ASSERT_FALSE(all.empty()) << target << " " << length;
+        if (std::string_view(target) == "cuda:sm_90a") {
+          EXPECT_EQ(all[0].variant.parameters["integers"], 1) << length;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace aicf

@@ -1,5 +1,6 @@
 #include "tests/conformance/emulated_block.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -7,6 +8,8 @@ namespace aicf::conformance {
 namespace {
 
 constexpr size_t kStackBytes = 128 * 1024;
+// Bytes behind a block's shared memory, which no thread may write.
+constexpr size_t kGuardBytes = 4096;
 // The block whose fibers the calling thread runs: fibers start and wait without arguments.
 thread_local EmulatedBlock* running = nullptr;
 
@@ -18,7 +21,7 @@ EmulatedBlock::EmulatedBlock(const abi::LaunchConfig& launch, EmulatedSet set,
   const size_t threads = size_t{launch.block[0]} * launch.block[1] * launch.block[2];
   fibers_.resize(threads);
   warps_.resize((threads + 31) / 32);
-  dynamic_.resize(launch.dynamic_shared_bytes + 64);
+  dynamic_.resize(launch.dynamic_shared_bytes + 64 + kGuardBytes);
   for (size_t t = 0; t < threads; ++t) {
     const int i = static_cast<int>(t), x = static_cast<int>(launch.block[0]);
     const int y = static_cast<int>(launch.block[1]);
@@ -191,6 +194,11 @@ bool EmulatedBlock::Run(EmulatedIndex index) {
     if (done) return line_copies_.empty();
     if (!progress) return false;
   }
+}
+
+bool EmulatedBlock::HasWrittenBehind() const {
+  const char* end = calls_.dynamic_shared + launch_.dynamic_shared_bytes;
+  return std::any_of(end, dynamic_.data() + dynamic_.size(), [](char c) { return c != '\xff'; });
 }
 
 }  // namespace aicf::conformance

@@ -46,6 +46,8 @@ class EmulatedBlock {
   /// Runs block `index` to its end. False when its threads wait for each other forever, or end
   /// while lines that they asked for are still under way.
   bool Run(EmulatedIndex index);
+  /// Whether a thread has written behind the block's shared memory since the last run began.
+  bool HasWrittenBehind() const;
 
  private:
   enum class State { kReady, kBlockBarrier, kClusterBarrier, kWarp, kMemoryBarrier, kDone };

@@ -146,7 +146,7 @@ struct EmulatedFragments {
   unsigned b[2];
 };
 
-/// Value `e` (0, 1) of a word holding 32 / Bits values.
+/// widen(word, i) is value i of a word's `per_word` values.
 template <class T, class Widen>
 inline void EmulatedMma(T (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], int per_word,
                         Widen widen) {

@@ -144,7 +144,7 @@ Status EmulatedKernel::Run(const std::vector<void*>& buffers) {
   const auto entry = reinterpret_cast<void (*)(void**)>(entry_);
   const int cluster = static_cast<int>(variant_.launch.cluster[0]);
   EmulatedCluster shared(cluster);
-  std::atomic<bool> finished{true};
+  std::atomic<bool> finished{true}, inside{true};
   // Thread r of the cluster runs the r-th block of every cluster, one after the other.
   auto run_rank = [&](int rank) {
     EmulatedBlock block(
@@ -153,12 +153,14 @@ Status EmulatedKernel::Run(const std::vector<void*>& buffers) {
     for (uint32_t b = static_cast<uint32_t>(rank); b < variant_.launch.grid[0];
          b += variant_.launch.cluster[0]) {
       if (!block.Run({static_cast<int>(b), 0, 0})) finished = false;
+      if (block.HasWrittenBehind()) inside = false;
     }
   };
   std::vector<std::thread> threads;
   for (int r = 1; r < cluster; ++r) threads.emplace_back(run_rank, r);
   run_rank(0);
   for (std::thread& t : threads) t.join();
+  if (!inside) return Error(Code::kInternal, "a block writes behind its shared memory");
   return finished ? OkStatus()
                   : Error(Code::kInternal, "threads of a block wait for each other forever");
 }

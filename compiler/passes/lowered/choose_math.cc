@@ -40,7 +40,8 @@ abi::MathMode ModeFor(abi::Family family, abi::MathMode asked, DType data,
   if (device.backend != abi::Backend::kCuda || !IsFloat(data) || data == DType::kF64) {
     return abi::MathMode::kFp32;
   }
-  // Products of two f16 (or bf16) values are exact in f32, so tensor cores change no bit of them.
+  // Products of two f16 (or bf16) values are exact in f32, so tensor cores change no bit of them. A
+  // single row times blocks is rounded further, to integers (docs/arithmetic.md).
   if (asked == abi::MathMode::kFp32 && data == DType::kF16) return abi::MathMode::kFp16;
   if (asked == abi::MathMode::kFp32 && data == DType::kBF16) return abi::MathMode::kBf16;
   return asked;

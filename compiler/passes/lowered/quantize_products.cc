@@ -85,7 +85,7 @@ class CodesRewriter {
     }
     const ir::LoweredBuffer& b = lowered_.buffers[value];
     const bool whole = writers == 1 && ir::CoversWhole(view, *ElementCount(b.shape));
-    return whole ? view : abi::DenseView(DType::kF32, b.shape);
+    return whole ? view : abi::DenseView(b.dtype, b.shape);
   }
 
   static int ChannelAxisOf(const abi::View& v, const quantize::Channels& channels) {

@@ -9,6 +9,7 @@
 #include "compiler/passes/quantize/output_error.h"
 #include "compiler/passes/quantize/products.h"
 #include "compiler/passes/quantize/step_runner.h"
+#include "compiler/passes/storage/narrow_tensor.h"
 
 namespace aicf {
 namespace quantize {
@@ -68,8 +69,8 @@ class Calibrator {
     return outputs;
   }
 
-  // One run of a sample in f32. look(buffer, elements) sees each value when the first product reads
-  // it.
+  // One run of a sample as the program is. look(buffer, elements) sees each value when the first
+  // product reads it.
   template <class Look>
   Status RunWhole(const FittedSample& sample, const Look& look) {
     runner_.Load(sample.inputs);
@@ -77,7 +78,7 @@ class Calibrator {
     return runner_.Run(0, [&](int step) {
       if (!IsCandidate(step)) return false;
       const ir::BufferId b = ValueOf(step);
-      if (seen.insert(b).second) look(b, runner_.floats(b));
+      if (seen.insert(b).second) look(b, runner_.Floats(b));
       return false;
     });
   }
@@ -195,7 +196,9 @@ class Calibrator {
       const QuantizedWeights weights =
           QuantizeWeights(step.problem, lowered_.buffers[step.inputs[1]].constant,
                           request_.precision, code.factors);
-      rounded_.emplace(s, Rounded{code, runner_.Pack(s, RoundedWeights(step.problem, weights))});
+      const ir::Tensor rounded =
+          AsStored(RoundedWeights(step.problem, weights), lowered_.buffers[step.inputs[1]].dtype);
+      rounded_.emplace(s, Rounded{code, runner_.Pack(s, rounded)});
       CalibratedProduct product;
       product.step = s;
       product.name = lowered_.buffers[step.outputs[0]].name;
@@ -211,14 +214,23 @@ class Calibrator {
     return RefuseOnDevice(step.problem, after, device_).empty();
   }
 
-  // Runs the product in f32 on what the codes of its operands stand for.
+  // Runs the product on what the codes of its operands stand for, in the dtype that it has them in.
   bool RunRounded(int s) {
     Rounded& rounded = rounded_.at(s);
-    const std::span<const float> from = runner_.floats(ValueOf(s));
-    AlignedBytes value(from.size_bytes());
-    RoundToCodes(rounded.code, from, value.floats(from.size()));
+    const ir::LoweredBuffer& buffer = lowered_.buffers[ValueOf(s)];
+    const std::vector<float> from = runner_.Floats(ValueOf(s));
+    std::vector<float> to(from.size());
+    RoundToCodes(rounded.code, from, to);
+    const ir::Tensor stored =
+        AsStored(ir::Tensor::FromValues<float>(DType::kF32, buffer.shape, to), buffer.dtype);
+    AlignedBytes value(stored.bytes().size());
+    std::ranges::copy(stored.bytes(), value.data());
     runner_.RunStep(s, value.data(), rounded.weights.data());
     return true;
+  }
+
+  static ir::Tensor AsStored(const ir::Tensor& floats, DType dtype) {
+    return dtype == DType::kF32 ? floats : storage::Narrowed(floats, dtype);
   }
 
   bool IsTooLarge() const { return out_.error > request_.max_error; }

@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::string_view kPass = "quantize-products";
 
-std::string WideName() { return std::string(DTypeName(DType::kF32)); }
-
 void Refuse(Answer& answer, std::string why) {
   answer.wide = std::move(why);
   answer.reason = Reason::kRule;
@@ -67,6 +65,7 @@ const Wish* ProductChoice::WishFor(const Answer& answer) const {
 void ProductChoice::AddValue(ir::BufferId b) {
   ValueAnswer v;
   v.buffer = b;
+  v.stored = lowered_.buffers[b].dtype;
   v.decision = context_.About(
       DecisionKind::kStorage,
       schema::Subject::ValueOf(SubjectForm::kValue, lowered_.buffers[b].name, MakersOf(b)), kPass);
@@ -104,7 +103,7 @@ void ProductChoice::AddCodes(const CalibratedValue& ranges, ValueAnswer& v) cons
 void ProductChoice::TakeWish(ValueAnswer& v) const {
   const Wish* wish = WishFor(v);
   if (wish == nullptr) return;
-  if (wish->decision.choice == WideName()) v.wide = StrCat(wish->origin, " asks for it");
+  if (wish->decision.choice == v.WideName()) v.wide = StrCat(wish->origin, " asks for it");
   for (size_t i = 0; i < v.codes.size(); ++i) {
     if (v.codes[i].first == wish->decision.choice) v.chosen = i;
   }
@@ -114,6 +113,7 @@ void ProductChoice::AddProduct(int s) {
   const ir::LoweredStep& step = lowered_.steps[static_cast<size_t>(s)];
   ProductAnswer p;
   p.step = s;
+  p.stored = step.problem.inputs[0].dtype;
   p.decision = context_.About(DecisionKind::kOperands, SubjectOf(step), kPass);
   p.occurrence = occurrences_.Next(IdentityOf(p.decision));
   const std::string& refusal = all_.refusals[static_cast<size_t>(s)];
@@ -131,8 +131,8 @@ void ProductChoice::AddProduct(int s) {
 void ProductChoice::Build(const ir::LoweredStep& step, ProductAnswer& p) const {
   const ValueAnswer& value = ValueOf(step.inputs[0]);
   if (!value.wide.empty()) {
-    return Refuse(
-        p, StrCat("operand: '", lowered_.buffers[value.buffer].name, "' is f32: ", value.wide));
+    return Refuse(p, StrCat("operand: '", lowered_.buffers[value.buffer].name, "' is ",
+                            value.WideName(), ": ", value.wide));
   }
   p.weights = QuantizeWeights(step.problem, lowered_.buffers[step.inputs[1]].constant, precision(),
                               value.code().factors);
@@ -148,7 +148,7 @@ void ProductChoice::Build(const ir::LoweredStep& step, ProductAnswer& p) const {
 
 void ProductChoice::TakeWish(ProductAnswer& p) const {
   if (const Wish* wish = WishFor(p); wish != nullptr) {
-    if (wish->decision.choice == WideName()) p.wide = StrCat(wish->origin, " asks for it");
+    if (wish->decision.choice == p.WideName()) p.wide = StrCat(wish->origin, " asks for it");
     return;
   }
   const ir::LoweredStep& step = lowered_.steps[static_cast<size_t>(p.step)];
@@ -183,10 +183,10 @@ std::string ProductChoice::RangeText(const CalibratedValue& ranges) const {
 
 Status ProductChoice::RecordValue(const ValueAnswer& v) {
   Decision d = v.decision;
-  d.choice = v.wide.empty() ? v.codes[v.chosen].first : WideName();
+  d.choice = v.wide.empty() ? v.codes[v.chosen].first : v.WideName();
   if (v.wide.empty()) {
     d.Because(Reason::kPolicy, RangeText(*record_.Find(v.buffer)));
-    d.alternatives = {{WideName(), "", -1}};
+    d.alternatives = {{v.WideName(), "", -1}};
   } else {
     d.Because(v.reason, v.wide);
   }
@@ -200,14 +200,14 @@ Status ProductChoice::RecordValue(const ValueAnswer& v) {
 
 Status ProductChoice::RecordProduct(const ProductAnswer& p) {
   Decision d = p.decision;
-  d.choice = p.wide.empty() ? NarrowName() : WideName();
+  d.choice = p.wide.empty() ? NarrowName() : p.WideName();
   if (p.wide.empty()) {
     const CalibratedProduct* measured = record_.FindProduct(p.step);
     const std::string effect = measured == nullptr ? "its effect was not measured"
                                                    : StrCat("alone it changes the outputs by ",
                                                             ShortNumber(measured->effect));
     d.Because(Reason::kPolicy, StrCat(effect, p.note));
-    d.alternatives = {{WideName(), "", -1}};
+    d.alternatives = {{p.WideName(), "", -1}};
   } else {
     d.Because(p.reason, p.wide);
     d.alternatives = {{NarrowName(), p.refused ? p.wide : "", -1}};

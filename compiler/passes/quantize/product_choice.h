@@ -16,9 +16,12 @@ namespace aicf::quantize {
 struct Answer {
   Decision decision;                ///< its subject; choice and reason follow
   int occurrence = 0;               ///< among decisions of this identity
-  std::string wide;                 ///< why it stays f32; empty: 8 bits
-  Reason reason = Reason::kPolicy;  ///< the decision's reason where it stays f32
+  DType stored = DType::kF32;       ///< what it is without codes: f32, f16 or bf16
+  std::string wide;                 ///< why it stays so; empty: 8 bits
+  Reason reason = Reason::kPolicy;  ///< the decision's reason where it stays so
   bool refused = false;             ///< nobody can wish for 8 bits
+
+  std::string WideName() const { return std::string(DTypeName(stored)); }
 };
 
 /// A value that products multiply.
@@ -30,7 +33,7 @@ struct ValueAnswer : Answer {
   const ValueCode& code() const { return codes[chosen].second; }
 };
 
-/// A product of f32 operands.
+/// A product of floats.
 struct ProductAnswer : Answer {
   int step = 0;
   std::string note;          ///< what else is to be known about it

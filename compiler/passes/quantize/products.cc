@@ -28,7 +28,7 @@ int64_t ProductsInSum(const abi::Problem& p) {
 
 bool IsFinite(const ir::Tensor& t) {
   for (int64_t i = 0; i < t.count(); ++i) {
-    if (!std::isfinite(t.at<float>(i))) return false;
+    if (!std::isfinite(t.FloatAt(i))) return false;
   }
   return true;
 }
@@ -83,8 +83,11 @@ std::string RefuseMaker(const ir::Lowered& lowered, int s, ir::BufferId value) {
 
 bool IsFloatProduct(const ir::LoweredStep& step) {
   const abi::Problem& p = step.problem;
-  return (p.family == Family::kGemm || p.family == Family::kConv) &&
-         p.inputs[0].dtype == DType::kF32 && p.inputs[1].dtype == DType::kF32;
+  const auto is_float = [&](size_t k) {
+    const DType dtype = p.inputs[k].dtype;
+    return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+  };
+  return (p.family == Family::kGemm || p.family == Family::kConv) && is_float(0) && is_float(1);
 }
 
 std::string RefuseProduct(const ir::Lowered& lowered, int s) {
@@ -93,7 +96,7 @@ std::string RefuseProduct(const ir::Lowered& lowered, int s) {
                           &w = lowered.buffers[step.inputs[1]];
   if (!w.constant.has_data()) return "weights: both of its operands are computed";
   if (x.constant.has_data()) return "weights: both of its operands are constants";
-  if (x.dtype != DType::kF32 || w.dtype != DType::kF32)
+  if (x.dtype != step.problem.inputs[0].dtype || w.dtype != step.problem.inputs[1].dtype)
     return "view: it reads bits of another dtype";
   if (step.loop != ir::kNoLoop) return "loop: a loop repeats it";
   if (std::string refusal = RefuseForm(step.problem); !refusal.empty()) return refusal;

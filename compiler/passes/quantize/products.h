@@ -12,7 +12,8 @@
 
 namespace aicf::quantize {
 
-/// Whether the step is a gemm or a conv of f32 operands: it might multiply codes.
+/// Whether the step is a gemm or a conv whose operands are f32, f16 or bf16: it might multiply
+/// codes.
 bool IsFloatProduct(const ir::LoweredStep& step);
 
 /// Empty, or "rule: why" the product stays as it is, whatever the samples and the target are.

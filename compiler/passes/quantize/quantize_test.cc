@@ -16,6 +16,7 @@
 #include "compiler/passes/quantize/output_error.h"
 #include "compiler/passes/quantize/products.h"
 #include "compiler/passes/quantize/step_runner.h"
+#include "compiler/passes/storage/narrow_tensor.h"
 
 namespace aicf::quantize {
 namespace {
@@ -345,15 +346,20 @@ std::vector<FittedSample> Fitted(const ir::Lowered& lowered, const std::vector<f
   return fitted.ok() ? *fitted : std::vector<FittedSample>();
 }
 
-CalibratedEntry Calibrated(const ir::Lowered& lowered, const std::vector<float>& x,
-                           double max_error = 1e9) {
+CalibratedEntry CalibratedOn(const ir::Lowered& lowered, const std::vector<FittedSample>& samples,
+                             double max_error = 1e9) {
   abi::DeviceSpec any;
   any.name = "";
   CalibrationRequest request;
   request.max_error = max_error;
-  const auto record = Calibrate(lowered, "", Fitted(lowered, x), request, any);
+  const auto record = Calibrate(lowered, "", samples, request, any);
   EXPECT_TRUE(record.ok()) << record.status().ToString();
   return record.ok() ? *record : CalibratedEntry();
+}
+
+CalibratedEntry Calibrated(const ir::Lowered& lowered, const std::vector<float>& x,
+                           double max_error = 1e9) {
+  return CalibratedOn(lowered, Fitted(lowered, x), max_error);
 }
 
 TEST(Calibrate, RecordsRangesAndEffects) {
@@ -373,6 +379,52 @@ TEST(Calibrate, RecordsRangesAndEffects) {
   }
   EXPECT_GT(record.error, 0);
   EXPECT_LT(record.error, 0.03);
+}
+
+// kChain with every value in f16. Expressions still compute in f32.
+std::string HalfChain() {
+  std::string text = kChain;
+  for (size_t at = 0; (at = text.find("f32", at)) != std::string::npos; at += 3) {
+    if (text.compare(at - 2, 2, ": ") != 0) text.replace(at, 3, "f16");
+  }
+  return text;
+}
+
+// Values in 16 bits become codes as those in f32 do; what stays as it is stays in 16 bits.
+TEST(Calibrate, TakesValuesIn16Bits) {
+  ir::Lowered lowered = Parsed(HalfChain());
+  ASSERT_EQ(Products(lowered).steps, (std::vector<int>{0, 2}));
+  const ir::Tensor x = F32({2, 3}, {1, -2, 0.5f, 0.25f, 1, -1});
+  const auto fitted = FitSample(lowered, Sample("s.npy", "x", storage::Narrowed(x, DType::kF16)));
+  ASSERT_TRUE(fitted.ok()) << fitted.status().ToString();
+  const CalibratedEntry record = CalibratedOn(lowered, *fitted);
+  ASSERT_EQ(record.values.size(), 2u);
+  EXPECT_EQ(record.values[0].high, 1);
+  EXPECT_EQ(record.values[0].low, -2);
+  EXPECT_GT(record.error, 0);
+  EXPECT_LT(record.error, 0.03);
+
+  const Calibration calibration{DType::kI8, RangeMethod::kMinMax, 1e9, {record}};
+  DecisionLog log;
+  PassContext context;
+  context.device.name = "";
+  context.decisions = &log;
+  context.calibration = &calibration;
+  ASSERT_TRUE(QuantizeProducts(lowered, context).ok());
+  int products = 0;
+  for (const ir::LoweredStep& step : lowered.steps) {
+    if (step.problem.family != abi::Family::kGemm) continue;
+    ++products;
+    EXPECT_EQ(DTypeBytes(step.problem.inputs[0].dtype), 1);
+    EXPECT_EQ(step.problem.inputs[1].dtype, DType::kI8);
+    EXPECT_EQ(step.problem.outputs[0].dtype, DType::kF16);
+  }
+  EXPECT_EQ(products, 2);
+  for (const Decision& d : log.decisions()) {
+    if (d.kind != DecisionKind::kOperands) continue;
+    ASSERT_EQ(d.alternatives.size(), 1u);
+    EXPECT_EQ(d.alternatives[0].choice, "f16");
+  }
 }
 
 // What quantising the program by the record says of value `name`.
@@ -462,7 +514,7 @@ TEST(Calibrate, SaysTheSameOnAnyNumberOfThreads) {
     ASSERT_TRUE(runner.ok()) << runner.status().ToString();
     runner->Load(sample[0].inputs);
     ASSERT_TRUE(runner->Run(0, nullptr).ok());
-    const std::span<const float> y = runner->floats(5);
+    const std::vector<float> y = runner->Floats(5);
     results.insert(results.end(), y.begin(), y.end());
   }
   ASSERT_EQ(results.size(), 8u);

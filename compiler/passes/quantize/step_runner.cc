@@ -4,6 +4,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/float16.h"
 #include "compiler/ir/lowered_loops.h"
 #include "kernels/abi/choice.h"
 #include "kernels/abi/packing.h"
@@ -127,9 +128,21 @@ AlignedBytes StepRunner::Pack(int s, const ir::Tensor& weights) const {
   return Copied(abi::PackedInput(kernel, step.problem, {}, 1, weights.bytes().data()));
 }
 
-std::span<const float> StepRunner::floats(ir::BufferId b) {
-  return {reinterpret_cast<const float*>(memory_[b].data()),
-          static_cast<size_t>(*ElementCount(lowered_->buffers[b].shape))};
+std::vector<float> StepRunner::Floats(ir::BufferId b) {
+  const ir::LoweredBuffer& buffer = lowered_->buffers[b];
+  const auto count = static_cast<size_t>(*ElementCount(buffer.shape));
+  std::vector<float> floats(count);
+  const std::byte* from = memory_[b].data();
+  if (buffer.dtype == DType::kF32) {
+    std::memcpy(floats.data(), from, count * sizeof(float));
+    return floats;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    uint16_t bits;
+    std::memcpy(&bits, from + 2 * i, sizeof bits);
+    floats[i] = buffer.dtype == DType::kF16 ? F16ToF32(bits) : BF16ToF32(bits);
+  }
+  return floats;
 }
 
 }  // namespace aicf::quantize

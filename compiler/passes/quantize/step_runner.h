@@ -25,7 +25,6 @@ class AlignedBytes {
   AlignedBytes(AlignedBytes&&) = default;
   AlignedBytes& operator=(AlignedBytes&&) = default;
   std::byte* data() { return data_; }
-  std::span<float> floats(size_t count) { return {reinterpret_cast<float*>(data_), count}; }
 
  private:
   std::vector<std::byte> storage_;
@@ -54,7 +53,8 @@ class StepRunner {
   AlignedBytes Pack(int step, const ir::Tensor& weights) const;
 
   std::byte* data(ir::BufferId b) { return memory_[b].data(); }
-  std::span<const float> floats(ir::BufferId b);
+  /// The elements of a buffer of f32, f16 or bf16.
+  std::vector<float> Floats(ir::BufferId b);
 
  private:
   struct Choice {

@@ -70,7 +70,7 @@ AllRoles RolesOf(const abi::Problem& p, int64_t count) {
 
 double Factored(const ir::Tensor& weights, size_t i, const Roles& roles,
                 const std::vector<float>& factors) {
-  const auto value = weights.at<float>(static_cast<int64_t>(i));
+  const auto value = static_cast<float>(weights.FloatAt(static_cast<int64_t>(i)));
   const float factor = factors.empty() ? 1 : factors[static_cast<size_t>(roles.input)];
   return static_cast<double>(value * factor);
 }
@@ -121,7 +121,7 @@ std::vector<double> LargestByInput(const abi::Problem& p, const ir::Tensor& weig
   std::vector<double> largest(static_cast<size_t>(p.family == Family::kGemm ? x.back() : x[1]), 0);
   ForEachWeight(p, [&](int64_t offset, const Roles& roles) {
     double& most = largest[static_cast<size_t>(roles.input)];
-    most = std::max(most, std::fabs(static_cast<double>(weights.at<float>(offset))));
+    most = std::max(most, std::fabs(weights.FloatAt(offset)));
   });
   return largest;
 }

@@ -31,10 +31,10 @@ bool HasOwnChannels(const abi::Problem& problem);
 /// REQUIRES: HasOwnChannels.
 std::vector<double> LargestByInput(const abi::Problem& problem, const ir::Tensor& weights);
 
-/// Quantises operand 1 of a gemm or a conv, an f32 constant with finite elements. `to`: kI8 or
-/// kF8E4M3FN. `factors`: by input channel, what the weights are multiplied by first; empty:
-/// nothing. REQUIRES: `factors` is empty unless HasOwnChannels.
-/// Cost: a few passes over the elements.
+/// Quantises operand 1 of a gemm or a conv, a constant of f32, f16 or bf16 with finite elements.
+/// `to`: kI8 or kF8E4M3FN. `factors`: by input channel, what the weights are multiplied by first;
+/// empty: nothing. REQUIRES: `factors` is empty unless HasOwnChannels. Cost: a few passes over the
+/// elements.
 QuantizedWeights QuantizeWeights(const abi::Problem& problem, const ir::Tensor& weights, DType to,
                                  const std::vector<float>& factors);
 

@@ -19,7 +19,7 @@ bool RoundsRowsTooFar(const Problem& p) {
   return p.math != (x == DType::kBF16 ? MathMode::kBf16 : MathMode::kFp16);
 }
 
-// Bytes in which all threads bring the rows (StagedRows::kBytes).
+// Bytes of the rows as numbers of 16 bits (StagedRows::kBytes).
 int64_t StagedBytes(const Problem& p, const abi::Parameters& c) {
   const BlockChunk chunk = ChunkOf(p.as<abi::BlockGemmAttrs>().format);
   const int64_t rows = ProductOf(p).rows;
@@ -58,8 +58,8 @@ int64_t BlockDecodeSharedBytes(const Problem& p, const abi::Parameters& c) {
 
 std::string BlockDecodeHost::RefuseIntegers(const Problem& p) {
   if (ProductOf(p).rows != 1) return "makes integers of a single row alone";
-  if (p.math != MathMode::kFp32 && p.math != MathMode::kTf32) return {};
-  return "integers round more than the math modes fp32 and tf32 allow";
+  if (p.math == MathMode::kBf16 || p.math == MathMode::kFp16) return {};
+  return "makes integers in the math modes bf16 and fp16 alone";
 }
 
 std::string BlockDecodeHost::Refusal(const Problem& p, const abi::DeviceSpec&) {

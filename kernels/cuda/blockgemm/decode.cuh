@@ -199,11 +199,12 @@ AICF_DEVICE void Kernel(const Args& args) {
   LetSuccessorsStart();
   if constexpr (kAhead == 0) rows.HoldGain();
   rows.Bring([&] { ring.Start(kBefore, kFirst); });
-  const Finish<ScaledSum, kBatch> finish{warp};
+  typedef Finish<ScaledSum, MinOf(kBatch, kTurns)> Results;
+  const Results finish{warp};
   const int turns = warp.Turns(), steps = warp.Steps();
 #pragma unroll 1
   for (int first = 0; first < kTurns; first += kBatch) {
-    Finish<ScaledSum, kBatch>::Held held;
+    Results::Held held;
     finish.Load(args, first, held);
 #pragma unroll 1
     for (int turn = first; turn < MinOf(first + kBatch, turns); ++turn) {

@@ -15,8 +15,8 @@ struct BlockDecodeHost : PackedBlocksHost {
   /// A fragment has this many columns.
   static constexpr int64_t kMaxRows = 8;
   /// As for PackedBlocksHost, and `integers`: the row becomes integers; `batch`: turns after which
-  /// warps meet; `early`: stages that are asked for before the rows are, 0: all. Older artifacts
-  /// lack these.
+  /// warps meet; `early`: with `ahead`, stages that are asked for before the rows are, 0: all.
+  /// Older artifacts lack these.
   static constexpr abi::ParameterRange kParameters[] = {
       {"warps", 1, 32},      {"along_k", 1, 32},  {"stages", 2, 16},
       {"cluster", 1, 8},     kBlocksRange,        {"ahead", 0, 1, 0},
@@ -30,7 +30,8 @@ struct BlockDecodeHost : PackedBlocksHost {
   static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c);
 };
 
-/// Bytes of shared memory, as blockgemm/rows.cuh, panel_sums.cuh and decode.cuh lay it out.
+/// Bytes of shared memory, as blockgemm/staged_rows.cuh, integer_rows.cuh and decode.cuh lay it
+/// out.
 int64_t BlockDecodeSharedBytes(const abi::Problem& problem, const abi::Parameters& parameters);
 
 }  // namespace aicf::cuda

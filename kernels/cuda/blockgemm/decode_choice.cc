@@ -36,7 +36,7 @@ double IntegerSlots(BlockFormat format) {
 
 /// How a block's warps share a product's panels and chunks, and what they multiply.
 struct DecodeCut {
-  int64_t warps, along_k, stages, cluster, integers;
+  int64_t warps, along_k, stages, cluster, integers, batch = 1;
 };
 
 // Turns after which warps meet: the more the better, as long as their sums take little memory.
@@ -57,11 +57,11 @@ class DecodeCost {
     // The grid has no more blocks than these turns need: then all blocks but the last have equal
     // work.
     blocks_ = CeilDiv(groups, turns_) * cut.cluster;
-    // One stage is asked for before the rows are, because these have to wait for all that was asked
-    // for earlier.
-    parameters_ = {{"warps", cut.warps},       {"along_k", cut.along_k},    {"stages", cut.stages},
-                   {"cluster", cut.cluster},   {"blocks", blocks_},         {"ahead", 0},
-                   {"integers", cut.integers}, {"batch", BatchFor(p, cut)}, {"early", 1}};
+    // With `ahead`, one stage is asked for before the rows are, because these have to wait for all
+    // that was asked for earlier.
+    parameters_ = {{"warps", cut.warps},       {"along_k", cut.along_k}, {"stages", cut.stages},
+                   {"cluster", cut.cluster},   {"blocks", blocks_},      {"ahead", 0},
+                   {"integers", cut.integers}, {"batch", cut.batch},     {"early", 1}};
     const int64_t registers = 65536 / (32 * cut.warps * (Rows() == 1 ? 80 : 104));
     const int64_t shared = BlockDecodeSharedBytes(p, parameters_) + 1024;
     room_ = std::max<int64_t>(1, std::min(registers, d.shared_bytes_per_sm / shared));
@@ -130,15 +130,13 @@ class DecodeCost {
 
 }  // namespace
 
-// A row becomes integers wherever that is legal: the same bits of B are unpacked by fewer
-// instructions.
-template <>
-std::vector<abi::Candidate> CandidatesFor<BlockDecodeHost>(const Problem& p, const DeviceSpec& d) {
-  constexpr size_t kMost = 6;
+namespace {
+
+std::vector<abi::Candidate> CandidatesWith(int64_t integers, const Problem& p,
+                                           const DeviceSpec& d) {
   struct Size {
     int64_t warps, stages, together;
   };
-  const int64_t integers = BlockDecodeHost::RefuseIntegers(p).empty() ? 1 : 0;
   std::vector<abi::Candidate> all;
   for (const Size& size : {Size{16, 3, 1}, Size{16, 2, 1}, Size{8, 5, 2}, Size{8, 5, 1},
                            Size{8, 3, 3}, Size{8, 3, 1}}) {
@@ -149,14 +147,33 @@ std::vector<abi::Candidate> CandidatesFor<BlockDecodeHost>(const Problem& p, con
         // Every warp gets a chunk, unless there are fewer chunks than a block has warps.
         const int64_t shares = along_k * cluster;
         if (shares > 1 && shares > ChunksOf(p)) continue;
-        const DecodeCut cut = {size.warps, along_k, size.stages, cluster, integers};
+        DecodeCut cut = {size.warps, along_k, size.stages, cluster, integers};
+        cut.batch = BatchFor(p, cut);
+        const auto fits = [&](const DecodeCost& cost) {
+          return BlockDecodeHost::Refuse(p, cost.parameters(), d).empty() &&
+                 (size.together == 1 || cost.Fits(size.together));
+        };
+        // The sums of a batch may be what leaves no room.
+        if (!fits({p, d, cut, size.together})) cut.batch = 1;
         const DecodeCost cost(p, d, cut, size.together);
-        if (!BlockDecodeHost::Refuse(p, cost.parameters(), d).empty()) continue;
-        if (size.together > 1 && !cost.Fits(size.together)) continue;
+        if (!fits(cost)) continue;
         all.push_back(CandidateOf<BlockDecodeHost>(p, cost.parameters(), cost.Us()));
       }
     }
   }
+  return all;
+}
+
+}  // namespace
+
+// A row becomes integers wherever that is legal, because the same bits of B are then unpacked by
+// fewer instructions; but not where a long row of integers leaves no room for the rings.
+template <>
+std::vector<abi::Candidate> CandidatesFor<BlockDecodeHost>(const Problem& p, const DeviceSpec& d) {
+  constexpr size_t kMost = 6;
+  std::vector<abi::Candidate> all;
+  if (BlockDecodeHost::RefuseIntegers(p).empty()) all = CandidatesWith(1, p, d);
+  if (all.empty()) all = CandidatesWith(0, p, d);
   std::ranges::stable_sort(all, {}, &abi::Candidate::cost_us);
   const auto same = [](const abi::Candidate& a, const abi::Candidate& b) {
     return a.variant.parameters == b.variant.parameters;

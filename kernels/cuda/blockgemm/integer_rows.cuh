@@ -19,8 +19,9 @@ struct alignas(16) IntegerGroup {
   int start, unused;
 };
 
-/// The row's part for one chunk. For every set it has the lanes' parts of the fragment, each of
-/// which is its own slot's alone, then a part of zeros, then the groups of the slots.
+/// The row's part for one chunk. For every set it has the lanes' parts of the fragment, where each
+/// lane's part belongs to the columns of one slot, then a part of zeros, then the groups of the
+/// slots.
 struct IntegerChunk {
   static constexpr int kZerosAt = 32 * 8, kGroupsAt = kZerosAt + 16;
   static constexpr int kSetBytes =
@@ -75,15 +76,16 @@ struct Integers {
     // Smaller groups are as if they had an element of 2^-107: their unit is a normal number, too.
     exponent = MaxOf(bits >> 23, 20u);
     const float factor = __uint_as_float((267 - exponent) << 23);
-    sum = 0;
+    u32 all = 0;
 #pragma unroll
     for (int e = 0; e < kCount; ++e) {
       // Adding 1.5 * 2^23 rounds to a whole number, which is then in the lowest bits.
       numbers[e] = __float_as_uint(fmaf(x[e], factor, 12582912.0f + 128.0f));
-      sum += static_cast<int>(numbers[e] - (0x4b400000u + 128u));
+      all += numbers[e] - (0x4b400000u + 128u);
     }
-    sum += ShuffleXor(sum, 1);
-    sum += ShuffleXor(sum, 2);
+    all += ShuffleXor(all, 1);
+    all += ShuffleXor(all, 2);
+    sum = finite ? static_cast<int>(all) : 0;
   }
   AICF_DEVICE IntegerGroup Group() const {
     const float nan = __uint_as_float(0x7fc00000u);

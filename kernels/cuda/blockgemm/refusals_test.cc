@@ -92,7 +92,7 @@ TEST(CudaRefusals, OfRowsOfBlocksAsIntegers) {
     return FindKernel(key)->refuse(p, integers, Device());
   };
   Problem p = BlocksOf(BlockFormat::kQ4_K, 1, 64, 8192);
-  EXPECT_NE(refused(p).find("more than the math modes fp32 and tf32 allow"), std::string::npos);
+  EXPECT_NE(refused(p).find("in the math modes bf16 and fp16 alone"), std::string::npos);
   p.math = MathMode::kBf16;
   EXPECT_EQ(refused(p), "");
   // For each of 32 chunks two sets of 336 bytes, then the rings, then the sums of three turns and,
