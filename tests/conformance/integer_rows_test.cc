@@ -86,7 +86,7 @@ Case RowTimesBlocks(BlockFormat format) {
     c.buffers[1][at] = static_cast<std::byte>(random.Int(0, 255));
   }
   // The scales of blocks are numbers of about 0.01.
-  for (size_t block = 0; block < c.buffers[1].size(); block += info.bytes) {
+  for (size_t block = 0; block + info.bytes <= c.buffers[1].size(); block += info.bytes) {
     for (const size_t half : ScalesOf(format)) {
       const uint16_t scale = F32ToF16(0.01f * static_cast<float>(random.Int(1, 4)));
       std::memcpy(c.buffers[1].data() + block + half, &scale, sizeof scale);
