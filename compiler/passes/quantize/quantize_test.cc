@@ -381,6 +381,19 @@ TEST(Calibrate, RecordsRangesAndEffects) {
   EXPECT_LT(record.error, 0.03);
 }
 
+// Quantises the program by the record, and says what was decided.
+DecisionLog Quantized(ir::Lowered& lowered, const CalibratedEntry& record) {
+  const Calibration calibration{DType::kI8, RangeMethod::kMinMax, 1e9, {record}};
+  DecisionLog log;
+  PassContext context;
+  context.device.name = "";
+  context.decisions = &log;
+  context.calibration = &calibration;
+  const Status status = QuantizeProducts(lowered, context);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  return log;
+}
+
 // kChain with every value in f16. Expressions still compute in f32.
 std::string HalfChain() {
   std::string text = kChain;
@@ -404,13 +417,7 @@ TEST(Calibrate, TakesValuesIn16Bits) {
   EXPECT_GT(record.error, 0);
   EXPECT_LT(record.error, 0.03);
 
-  const Calibration calibration{DType::kI8, RangeMethod::kMinMax, 1e9, {record}};
-  DecisionLog log;
-  PassContext context;
-  context.device.name = "";
-  context.decisions = &log;
-  context.calibration = &calibration;
-  ASSERT_TRUE(QuantizeProducts(lowered, context).ok());
+  const DecisionLog log = Quantized(lowered, record);
   int products = 0;
   for (const ir::LoweredStep& step : lowered.steps) {
     if (step.problem.family != abi::Family::kGemm) continue;
@@ -430,14 +437,7 @@ TEST(Calibrate, TakesValuesIn16Bits) {
 // What quantising the program by the record says of value `name`.
 std::string StorageReason(ir::Lowered lowered, const CalibratedEntry& record,
                           const std::string& name) {
-  const Calibration calibration{DType::kI8, RangeMethod::kMinMax, 1e9, {record}};
-  DecisionLog log;
-  PassContext context;
-  context.device.name = "";
-  context.decisions = &log;
-  context.calibration = &calibration;
-  const Status status = QuantizeProducts(lowered, context);
-  EXPECT_TRUE(status.ok()) << status.ToString();
+  const DecisionLog log = Quantized(lowered, record);
   for (const Decision& d : log.decisions()) {
     if (d.kind == DecisionKind::kStorage && d.subject.value == name) return d.sentence;
   }
