@@ -128,10 +128,6 @@ class DecodeCost {
   int64_t room_ = 1, turns_ = 1, blocks_ = 1;
 };
 
-}  // namespace
-
-namespace {
-
 std::vector<abi::Candidate> CandidatesWith(int64_t integers, const Problem& p,
                                            const DeviceSpec& d) {
   struct Size {
