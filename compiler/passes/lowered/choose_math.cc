@@ -44,6 +44,11 @@ abi::MathMode ModeFor(abi::Family family, abi::MathMode asked, DType data,
   // single row times blocks is rounded further, to integers (docs/arithmetic.md).
   if (asked == abi::MathMode::kFp32 && data == DType::kF16) return abi::MathMode::kFp16;
   if (asked == abi::MathMode::kFp32 && data == DType::kBF16) return abi::MathMode::kBf16;
+  // No kernel multiplies blocks in these modes, and fp32 rounds less than either.
+  const bool blocks = family == abi::Family::kBlockGemm;
+  if (blocks && (asked == abi::MathMode::kTf32 || asked == abi::MathMode::kFp8)) {
+    return abi::MathMode::kFp32;
+  }
   return asked;
 }
 

@@ -38,11 +38,12 @@ std::string RefuseSlower(const ir::LoweredStep& producer, const ir::LoweredStep&
                          const ir::LoweredStep& one, const abi::DeviceSpec& device,
                          PairCosts* costs) {
   if (device.name.empty()) return "";
-  std::string unused;
-  const auto one_us = PredictedUs(one.problem, device, &unused);
+  std::string refusal, unused;
   const auto first = PredictedUs(producer.problem, device, &unused);
   const auto second = PredictedUs(consumer.problem, device, &unused);
-  if (!one_us || !first || !second) return "";
+  if (!first || !second) return "";
+  const auto one_us = PredictedUs(one.problem, device, &refusal);
+  if (!one_us) return refusal;
   if (costs != nullptr) *costs = {*one_us, *first + *second};
   return *one_us < *first + *second ? "" : "cost: the two steps are predicted to be faster";
 }

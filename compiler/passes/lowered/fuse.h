@@ -122,7 +122,9 @@ bool StoresCodes(const ir::LoweredStep& step);
 Fusion TryCodes(const ir::StepEditor& editor, const PassContext& context, int producer,
                 int consumer, PairCosts* costs = nullptr);
 /// "cost: ..." when the device's kernels are predicted to run the two steps faster than the one
-/// that would replace them: it may need a slower kernel. Empty without a device, or a prediction.
+/// that would replace them: it may need a slower kernel. "capability: ..." when no kernel has legal
+/// parameters for that one step, but kernels have some for the two. Empty without a device, or a
+/// prediction for the two.
 std::string RefuseSlower(const ir::LoweredStep& producer, const ir::LoweredStep& consumer,
                          const ir::LoweredStep& one, const abi::DeviceSpec& device,
                          PairCosts* costs);

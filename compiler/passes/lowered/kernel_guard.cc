@@ -108,7 +108,9 @@ std::string OnlyReferenceRuns(abi::Family family, const abi::DeviceSpec& device)
 std::optional<double> PredictedUs(const abi::Problem& p, const abi::DeviceSpec& device,
                                   std::string* refusal) {
   std::optional<double> best;
-  std::string why = OnlyReferenceRuns(p.family, device);
+  // A kernel without legal parameters comes nearest to taking the problem, so that of several
+  // reasons it is the one that is told.
+  std::string why = OnlyReferenceRuns(p.family, device), nearest;
   for (const abi::KernelInfo& kernel : abi::KernelsOf(p.family)) {
     if (kernel.backend != device.backend || kernel.key == abi::ReferenceKey(kernel.family))
       continue;
@@ -118,9 +120,14 @@ std::optional<double> PredictedUs(const abi::Problem& p, const abi::DeviceSpec& 
       continue;
     }
     const std::optional<abi::Candidate> candidate = abi::BestCandidate(kernel, p, device);
-    if (candidate && (!best || candidate->cost_us < *best)) best = candidate->cost_us;
+    if (!candidate) {
+      nearest =
+          StrCat("capability: ", kernel.key, " has no parameters that are legal for the problem");
+    } else if (!best || candidate->cost_us < *best) {
+      best = candidate->cost_us;
+    }
   }
-  if (!best) *refusal = std::move(why);
+  if (!best) *refusal = std::move(nearest.empty() ? why : nearest);
   if (best && device.programmatic) *best -= device.launch_us;
   return best;
 }

@@ -33,7 +33,8 @@ std::string OnlyReferenceRuns(abi::Family family, const abi::DeviceSpec& device)
 /// The shortest time that a kernel other than a reference is predicted to take for the problem. The
 /// launch is not counted on devices with programmatic launches, where it takes place while the step
 /// before runs. nullopt where no kernel takes the problem; `refusal`, which is left alone
-/// otherwise, then says why the last one of them refused it, or that there is none.
+/// otherwise, then names a kernel that has no legal parameters for it, or else says why the last
+/// one refused it, or that there is none.
 std::optional<double> PredictedUs(const abi::Problem& problem, const abi::DeviceSpec& device,
                                   std::string* refusal);
 
