@@ -72,6 +72,10 @@ TEST(CudaRefusals, OfTheDecodeAttention) {
       {{"split as a power of two, here is 3", {{"split", 3}}},
        {"tile_keys in multiples of 16, here is 24", {{"tile_keys", 24}}},
        {"bytes of shared memory", {{"warps", 8}, {"stages", 8}, {"tile_keys", 32}, {"split", 1}}}});
+  // 232,192 bytes for the launch and 272 of the kernel's own.
+  ExpectParametersRefused(key, f16({2, 6, 4, 80}, 16),
+                          {{"needs 232464 bytes of shared memory, there are 232448",
+                            {{"warps", 8}, {"stages", 8}, {"tile_keys", 16}, {"split", 1}}}});
   for (const Problem& wrong :
        {Attention(q, 5, 64, DType::kF32, kBf16), Attention(q, 5, 64, DType::kF16, kBf16),
         Attention(q, 5, 64, DType::kBF16, kTf32), Attention(q, 5, 64, DType::kF16, kFp32)}) {
@@ -155,6 +159,14 @@ TEST(CudaRefusals, OfOtherAttentionThatWouldAppend) {
        {"cuda.attention.hopper", "cuda.attention.tensor", "cuda.attention.general"}) {
     ExpectUnsupported(key, AppendingTo16Rows(), "does not append to its keys and values");
   }
+}
+
+// Without queries there is nothing to attend, but rows to append.
+TEST(CudaRefusals, OfDecodeAttentionThatOnlyAppends) {
+  Problem p = AppendingTo16Rows();
+  const View none = DenseView(DType::kF16, {2, 0, 1, 64});
+  p.inputs[0] = p.outputs[0] = none;
+  ExpectUnsupported("cuda.attention.decode", p, "appends only beside queries");
 }
 
 // Pools that are appended to are the only operands in whose place there are results, and they are

@@ -536,6 +536,13 @@ TEST(CudaRefusals, OfTheHopperConvolution) {
   EXPECT_EQ(Refused(key, p, with({{"split", 4}, {"blocks", 16}})), "");
   EXPECT_EQ(Refused(key, p, with({{"tile_m", 56}, {"tile_h", 7}, {"swap", 1}})), "");
   EXPECT_EQ(Refused(key, p, with({{"held_b", 18}})), "");
+  Problem bytes = p;
+  bytes.inputs[0].dtype = bytes.inputs[1].dtype = DType::kF8E4M3FN;
+  bytes.inputs[1].strides = {9 * 64, 1, 3 * 64, 64};
+  bytes.math = MathMode::kFp8;
+  EXPECT_EQ(Refused(key, bytes, with({{"promote", 1}})), "");
+  ExpectParametersRefused(
+      key, bytes, {{"sum all of k on the tensor cores", with({{"held_b", 18}, {"promote", 1}})}});
   ExpectParametersRefused(
       key, p,
       {{"blocks hold all 18 tiles of weights or none", with({{"held_b", 9}})},

@@ -6,9 +6,21 @@
 
 namespace aicf::endurance {
 
-/// Bytes and blocks that have been allocated and not freed. Both are 0 with sanitizers, which have
-/// their own allocators.
-int64_t HeapBytes();
-int64_t HeapBlocks();
+/// What has been allocated and not freed. All are 0 with sanitizers, which have their own
+/// allocators.
+struct HeapCount {
+  int64_t bytes = 0;
+  int64_t blocks = 0;
+};
+
+/// What everything but the libraries of CountApart has asked for.
+HeapCount Heap();
+/// What they have asked for.
+HeapCount HeapApart();
+
+/// From now on, what a library asks for whose path contains `name` counts apart. Ask once it is
+/// loaded. A block counts for whoever called malloc: what such a library asks of the C++ library
+/// counts with the rest. REQUIRES: no other thread allocates.
+void CountApart(const char* name);
 
 }  // namespace aicf::endurance

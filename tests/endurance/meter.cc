@@ -16,9 +16,9 @@
 namespace aicf::endurance {
 namespace {
 
-constexpr const char* kNames[] = {"resident bytes", "anonymous bytes", "mapped bytes",
-                                  "heap bytes",     "heap blocks",     "descriptors",
-                                  "threads",        "device bytes"};
+constexpr const char* kNames[] = {
+    "resident bytes",      "anonymous bytes",      "mapped bytes", "heap bytes", "heap blocks",
+    "driver's heap bytes", "driver's heap blocks", "descriptors",  "threads",    "device bytes"};
 static_assert(std::size(kNames) == static_cast<size_t>(Holding::kCount));
 
 /// A file of /proc, cut off at the buffer's size; "" where there is none. Allocates nothing.
@@ -122,11 +122,18 @@ void Meter::Settle(char** argv) {
   execv("/proc/self/exe", argv);  // where that fails, the numbers may depend on chance
 }
 
+Meter::Meter(std::shared_ptr<const cuda::Device> device) : device_(std::move(device)) {
+  if (device_ == nullptr) return;
+  for (const char* library : {"libcuda.so", "libnvidia-"}) CountApart(library);
+}
+
 Holdings Meter::Read() const {
   malloc_trim(0);
   Holdings h;
-  h[Holding::kHeap] = HeapBytes();
-  h[Holding::kBlocks] = HeapBlocks();
+  h[Holding::kHeap] = Heap().bytes;
+  h[Holding::kBlocks] = Heap().blocks;
+  h[Holding::kDriverHeap] = HeapApart().bytes;
+  h[Holding::kDriverBlocks] = HeapApart().blocks;
   h[Holding::kDescriptors] = CountEntries("/proc/self/fd") - 1;  // without the folder's own
   h[Holding::kThreads] = CountEntries("/proc/self/task");
   if (device_ != nullptr) h[Holding::kDevice] = DeviceBytes(*device_);

@@ -12,11 +12,13 @@
 namespace aicf::endurance {
 
 enum class Holding : uint8_t {
-  kResident,     ///< bytes of pages in memory
-  kAnonymous,    ///< bytes of such pages that are not backed by a file
-  kMapped,       ///< bytes of the mapped address space
-  kHeap,         ///< bytes of the heap that were allocated and not freed
-  kBlocks,       ///< the number of such allocations
+  kResident,    ///< bytes of pages in memory
+  kAnonymous,   ///< bytes of such pages that are not backed by a file
+  kMapped,      ///< bytes of the mapped address space
+  kHeap,        ///< bytes of the heap that were allocated and not freed
+  kBlocks,      ///< the number of such allocations
+  kDriverHeap,  ///< the same of what the GPU's driver asked for, which the two above leave out
+  kDriverBlocks,
   kDescriptors,  ///< open files
   kThreads,
   kDevice,  ///< bytes of the GPU's memory that all processes together use
@@ -48,7 +50,8 @@ class Meter {
   static bool Judges();
 
   /// `device` may be null if only the CPU is used.
-  explicit Meter(std::shared_ptr<const cuda::Device> device) : device_(std::move(device)) {}
+  /// REQUIRES: no thread of the program allocates.
+  explicit Meter(std::shared_ptr<const cuda::Device> device);
   /// REQUIRES: no thread of the program is at work, or none of them allocates.
   Holdings Read() const;
   const cuda::Device* device() const { return device_.get(); }

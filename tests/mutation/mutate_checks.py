@@ -40,7 +40,7 @@ NO_CHECKS = re.compile(r"_test\.cc$|/choose\.cc$|choice")
 PROGRAMS = {
     "schema_test": "*-*CostGrows*:*AThousandSteps*:*Quickly*:*StayWithinTheBudget*",
     "kernels_test": "Validate*:ExprRules*:CudaRefusals*:CpuRefusals*:TensorMap*:Attention*:Excite*:Expr*:View*"
-                    ":Problem*:Parameters*:CudaRows*:MatmulLayout*:CheckVariant*",
+                    ":Problem*:Parameters*:CudaRows*:MatmulLayout*:CheckVariant*:AppendingAttention*",
     "artifacts_tests": "All/Committed*:Perturbed*",
 }
 # A check that no test asks for, planted by --self-test: it has to be found.

@@ -42,18 +42,16 @@ std::string GemmStreamHost::Refusal(const Problem& p, const abi::DeviceSpec& d) 
   if (!d.warpgroup_products) {
     return StrCat("fills its ring by Hopper's bulk copies, the device is ", d.name);
   }
+  // Products of floats have one dtype.
   const DType data = p.inputs[1].dtype;
-  if (SumDType(p) != DType::kF32 || !IsFloatOfRow(p.inputs[0].dtype) || !IsFloatOfRow(data)) {
-    return "multiplies f32, f16 and bf16 only";
-  }
+  if (!IsFloatOfRow(data)) return "multiplies f32, f16 and bf16 only";
   const ProductShape s = ProductOf(p);
   if (s.rows != 1) return StrCat("is for one row, here are ", s.rows);
   if (s.batch != 1) return StrCat("is for a single product, here are ", s.batch);
   if (s.columns == 0 || s.length == 0) return "the product is empty";
   if (s.columns > (int64_t{1} << 30)) return "has too many columns";
-  const bool in_vectors =
-      GemvHost::MaxPiece(p, /*along_n=*/false) * DTypeBytes(data) == kVectorBytes;
-  if (!in_vectors || s.length % (kVectorBytes / DTypeBytes(data)) != 0) {
+  // A piece divides the column's length.
+  if (GemvHost::MaxPiece(p, /*along_n=*/false) * DTypeBytes(data) != kVectorBytes) {
     return "takes columns of B that are contiguous along k, in whole vectors of 16 bytes";
   }
   if (!HoldsRow(p, kMostWarps)) return "has too long columns for its registers";

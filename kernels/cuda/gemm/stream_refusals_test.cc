@@ -25,6 +25,7 @@ TEST(CudaRefusals, OfProductsThatStream) {
   EXPECT_EQ(Refused(kRow, Product(1, 4096, 4096), {}), "");
   ExpectUnsupported(kRow, Product(2, 4096, 4096), "is for one row, here are 2");
   ExpectUnsupported(kRow, Product(1, 4096, 0), "is empty");
+  ExpectUnsupported(kRow, Product(1, 0, 64), "is empty");
   ExpectUnsupported(kRow, Product(1, 4100, 64), "in whole vectors of 16 bytes");
   EXPECT_EQ(Refused(kRow, Product(1, 32768, 64), {}), "");
   ExpectUnsupported(kRow, Product(1, 32776, 64), "too long columns for its registers");
@@ -46,6 +47,11 @@ TEST(CudaRefusals, OfProductsThatStream) {
   ExpectUnsupported(kRow, apart, "in whole vectors of 16 bytes");
   ExpectUnsupported(kRow, Product(1, 4096, 64, DType::kF8E4M3FN), "f32, f16 and bf16 only");
   ExpectUnsupported(kRow, Product(1, 4096, 64, DType::kI32), "f32, f16 and bf16 only");
+  Problem wide = Product(1, 64, 64);
+  wide.inputs[1] = {DType::kBF16, {64, kMany + 1}, {1, 0}, 0};
+  wide.outputs[0] = Repeated({1, kMany + 1}, DType::kBF16);
+  EXPECT_EQ(Unsupported(kRow, Product(1, 64, kMany)), "");
+  EXPECT_EQ(Unsupported(kRow, wide), "has too many columns");
   const DeviceSpec older = *FindDevice("cuda:sm_80");
   EXPECT_NE(FindKernel(kRow)->supports(Product(1, 4096, 4096), older), "");
 }
