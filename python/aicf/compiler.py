@@ -118,7 +118,7 @@ def compile(
         samples. A program that was made with samples is compiled again without them.
     calibrate_method: how far codes reach: "minmax", to the largest magnitude of the samples, which is the default;
         "percentile", one of 10,000 elements lies beyond; "entropy", the least Kullback-Leibler divergence.
-    max_error: products stay f32, those that change most first, until the relative error of the outputs on the
+    max_error: products stay in floats, those that change most first, until the relative error of the outputs on the
         samples is at most this; 0.1 unless given (docs/decisions.md).
     deterministic: only kernels that give equal bits run after run.
     policy: preferences such as "conv=direct", "node:*head*=fp32"; policy_strict makes one that cannot be

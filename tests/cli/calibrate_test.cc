@@ -112,7 +112,7 @@ TEST_F(Calibrate, TheSummarySaysWhatSamplesSaidInShort) {
       RunTool("aicf-inspect", {Quantised("a.aicf", {"--max-error=0.05"}), "--summary"});
   ExpectSuccess(r);
   for (const char* part : {"\n  calibration       minmax, hash ", ": 4 samples, error 0.",
-                           " of 0.05000 allowed, 0 of 1 products stay f32\n"}) {
+                           " of 0.05000 allowed, 0 of 1 products stay in floats\n"}) {
     EXPECT_EQ(CountOf(r.out, part), 1u) << part << " in " << r.out;
   }
   std::string line;

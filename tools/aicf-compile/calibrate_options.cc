@@ -120,10 +120,10 @@ void AddCalibrateFlags(CommandLine& line, CalibrateFlags& flags) {
                 "least Kullback-Leibler divergence; default minmax")
       ->group(group);
   line.AddValue("--max-error", flags.max_error,
-                "X  products stay f32, those that change most first, until the error of\n"
-                "the outputs on the samples is at most X: the root mean square of the\n"
-                "difference from the f32 program over that of its outputs, and of\n"
-                "several outputs the largest; default 0.1")
+                "X  products stay in floats, those that change most first, until the\n"
+                "error of the outputs on the samples is at most X: the root mean square\n"
+                "of the difference from the float model over that of its outputs, and\n"
+                "of several outputs the largest; default 0.1")
       ->group(group);
 }
 

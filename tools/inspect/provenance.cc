@@ -74,7 +74,7 @@ std::string EntryText(const Json& entry, const std::string& allowed) {
   const auto wide = all == 0 ? 0 : std::ranges::count_if(*products, StaysWide);
   return StrCat(TextAt(entry, "entry"), ": ", NumberAt(entry, "samples"), " samples, error ",
                 NumberAt(entry, "error"), " of ", allowed, " allowed, ", wide, " of ", all,
-                " products stay f32");
+                " products stay in floats");
 }
 
 /// The ranges of all values, which make a calibration long, are only in its hash.

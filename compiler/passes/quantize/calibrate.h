@@ -1,5 +1,5 @@
 /// Runs a program on samples: ranges of values, what each quantised product changes, and which
-/// products have to stay f32 for the error to stay within what is allowed.
+/// products have to stay in floats for the error to stay within what is allowed.
 #pragma once
 
 #include <functional>
