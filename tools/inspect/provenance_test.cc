@@ -40,7 +40,8 @@ TEST(Provenance, OfACalibrationEveryEntryPointHasALine) {
   const std::vector<std::string> lines = ProvenanceLines(calibration);
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_TRUE(lines[0].starts_with("entropy, hash ")) << lines[0];
-  EXPECT_EQ(lines[1], "main: 4 samples, error 0.01230 of 0.1000 allowed, 1 of 2 products stay in floats");
+  EXPECT_EQ(lines[1],
+            "main: 4 samples, error 0.01230 of 0.1000 allowed, 1 of 2 products stay in floats");
   calibration["entries"][0]["values"][7]["low"] = -2;
   EXPECT_NE(ProvenanceLines(calibration)[0], lines[0]) << "a difference that --diff has to find";
 }

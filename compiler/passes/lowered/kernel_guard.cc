@@ -108,9 +108,9 @@ std::string OnlyReferenceRuns(abi::Family family, const abi::DeviceSpec& device)
 std::optional<double> PredictedUs(const abi::Problem& p, const abi::DeviceSpec& device,
                                   std::string* refusal) {
   std::optional<double> best;
-  // A kernel without legal parameters comes nearest to taking the problem, so that of several
-  // reasons it is the one that is told.
-  std::string why = OnlyReferenceRuns(p.family, device), nearest;
+  // Of several reasons the refusal names the kernel that takes the problem but has no legal
+  // parameters for it.
+  std::string why = OnlyReferenceRuns(p.family, device), no_parameters;
   for (const abi::KernelInfo& kernel : abi::KernelsOf(p.family)) {
     if (kernel.backend != device.backend || kernel.key == abi::ReferenceKey(kernel.family))
       continue;
@@ -121,13 +121,13 @@ std::optional<double> PredictedUs(const abi::Problem& p, const abi::DeviceSpec& 
     }
     const std::optional<abi::Candidate> candidate = abi::BestCandidate(kernel, p, device);
     if (!candidate) {
-      nearest =
+      no_parameters =
           StrCat("capability: ", kernel.key, " has no parameters that are legal for the problem");
     } else if (!best || candidate->cost_us < *best) {
       best = candidate->cost_us;
     }
   }
-  if (!best) *refusal = std::move(nearest.empty() ? why : nearest);
+  if (!best) *refusal = std::move(no_parameters.empty() ? why : no_parameters);
   if (best && device.programmatic) *best -= device.launch_us;
   return best;
 }
