@@ -159,6 +159,11 @@ std::string FamilyRow(std::string_view kernel) {
   return StrCat(kernel.substr(0, dot), ".*");
 }
 
+std::string TilesRow(std::string_view row) {
+  const size_t end = row.find('_');
+  return end == std::string_view::npos ? std::string(row) : StrCat(row.substr(0, end), "_*");
+}
+
 const CostFit* FitTable::Find(std::string_view row, abi::MathMode math) const {
   using abi::MathMode;
   const auto of = [&](MathMode m) {
@@ -170,6 +175,9 @@ const CostFit* FitTable::Find(std::string_view row, abi::MathMode math) const {
   if (found == rows_.end() && math == MathMode::kBf16) found = of(MathMode::kFp16);
   // What a tile of the copy engine's lines is off by is the same for lines of 32-bit elements.
   if (found == rows_.end() && math == MathMode::kTf32) found = of(MathMode::kFp16);
+  if (found == rows_.end()) {
+    found = rows_.find({TilesRow(row), std::string(abi::MathModeName(math))});
+  }
   if (found == rows_.end()) found = rows_.find({FamilyRow(row), "*"});
   return found == rows_.end() ? nullptr : &found->second;
 }

@@ -39,7 +39,8 @@ class FitTable {
   explicit FitTable(Rows rows) : rows_(std::move(rows)) {}
 
   /// The row that corrects candidates of this row (abi::Candidate::row): that of the math mode, or
-  /// of the other one of 16 bits, or the family's; nullptr when the prediction stands.
+  /// of the other one of 16 bits, or that of all tiles of the kernel in the math mode (TilesRow), or
+  /// the family's; nullptr when the prediction stands.
   const CostFit* Find(std::string_view row, abi::MathMode math) const;
   /// The candidate's predicted cost, corrected.
   double Predict(const abi::Candidate& candidate, abi::MathMode math) const;
@@ -51,6 +52,10 @@ class FitTable {
 
 /// "cuda.gemm.*" of "cuda.gemm.tiled_64x64": the row that stands for the family.
 std::string FamilyRow(std::string_view kernel);
+
+/// "cuda.conv.hopper_*" of "cuda.conv.hopper_one_64x64": the row that stands for all tiles of a
+/// kernel. FitCosts makes none; where tiles are predicted equally well, one is written by hand.
+std::string TilesRow(std::string_view row);
 
 /// From the device's times whose problems the cache has the text of. Problems that are invalid here
 /// (a text of another version) are left out.

@@ -85,6 +85,16 @@ TEST(FitTable, EitherModeOf16BitsTakesTheOthersRow) {
   EXPECT_EQ(table.Find("cuda.gemm.tensor_64x64", abi::MathMode::kBf16)->scale, 4);
 }
 
+TEST(FitTable, ATileWithoutARowTakesThatOfAllTilesInItsMathMode) {
+  const FitTable table(FitTable::Rows{{{"cuda.conv.*", "*"}, {2, 1, 9}},
+                                      {{"cuda.conv.hopper_*", "fp32"}, {3, 0, 5}},
+                                      {{"cuda.conv.hopper_one_64x64", "fp32"}, {4, 0, 5}}});
+  EXPECT_EQ(table.Find("cuda.conv.hopper_one_64x64", abi::MathMode::kFp32)->scale, 4);
+  EXPECT_EQ(table.Find("cuda.conv.hopper_many_64x64", abi::MathMode::kFp32)->scale, 3);
+  EXPECT_EQ(table.Find("cuda.conv.hopper_many_64x64", abi::MathMode::kFp16)->scale, 2);
+  EXPECT_EQ(table.Find("cuda.conv.tensor_64x64", abi::MathMode::kFp32)->scale, 2);
+}
+
 // Times of two kernels that are `slow` and `fast` times their prediction.
 TimingCache Measured(double slow, double fast) {
   TimingCache cache;

@@ -257,13 +257,16 @@ double CoreFlops(const Problem& p) {
   }
 }
 
-// Bytes of the distinct elements that a view names: broadcast axes count once.
+// Bytes of the distinct elements that a view names: broadcast axes count once. Where axes overlap,
+// as those of windows do, there are no more elements than lie between the first and the last one.
 double DistinctBytes(const View& v) {
-  double count = 1;
+  double count = 1, span = 1;
   for (int i = 0; i < v.shape.rank(); ++i) {
-    if (v.strides[i] != 0 || v.shape[i] == 0) count *= static_cast<double>(v.shape[i]);
+    const auto extent = static_cast<double>(v.shape[i]);
+    if (v.strides[i] != 0 || v.shape[i] == 0) count *= extent;
+    span += (extent - 1) * std::abs(static_cast<double>(v.strides[i]));
   }
-  return count * static_cast<double>(DTypeBytes(v.dtype));
+  return std::min(count, std::max(span, 0.0)) * static_cast<double>(DTypeBytes(v.dtype));
 }
 
 }  // namespace

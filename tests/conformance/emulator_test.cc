@@ -357,6 +357,52 @@ TEST(EmulatedUnroll, LeavesNoElement) {
 }
 
 // The comparison itself must see one wrong bit and one byte too many.
+// A picture whose rows are stored in groups that overlap: [n, group, w, row, c] from two pieces. A
+// vector holds several lines of four channels.
+Case GroupsOfRows(DType dtype, bool converts, int64_t width) {
+  Case c;
+  c.problem.family = Family::kCopy;
+  const Dims shape = {2, 4, 5, 4, width};  // n, c, group, row, w
+  const abi::View stored = {dtype, shape, {5 * width * 16, 1, width * 16, 4, 16}, 0};
+  const DType from = converts ? DType::kF32 : dtype;
+  const auto rows = [&](int64_t offset) {
+    return abi::View{from, {2, 3, 4, 2, width - 1}, {3 * 8 * 20, 8 * 20, 40, 20, 1}, offset};
+  };
+  c.problem.attrs = abi::CopyAttrs{{Dims{0, 0, 1, 0, 1}, Dims{0, 0, 0, 2, 1}}, true, 3};
+  c.problem.inputs = {rows(0), rows(0)};
+  c.problem.outputs = {stored};
+  c.problem.core_inputs = 2;
+  if (converts) {
+    abi::ExprBuilder b;
+    c.problem.epilogue = b.Finish({b.Cast(b.Input(0, DType::kF32), abi::ComputeDType(dtype))});
+  }
+  c.tolerance = {0, 0};
+  Random random(static_cast<uint64_t>(width));
+  FillBuffers(random, c, true);
+  return c;
+}
+
+TEST(EmulatedCopy, VectorsHoldSeveralLines) {
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  const abi::DeviceSpec device = *abi::FindDevice("cuda");
+  for (DType dtype : {DType::kU8, DType::kF16, DType::kF32}) {
+    for (bool converts : {false, true}) {
+      const Case c = GroupsOfRows(dtype, converts, 7);
+      ASSERT_EQ(abi::ValidateProblem(c.problem).ToString(), OkStatus().ToString());
+      const KernelInfo* kernel = abi::FindKernel(converts ? "cuda.copy.convert" : "cuda.copy.fill");
+      const int64_t most = 16 / DTypeBytes(dtype);
+      for (int64_t vector = 1; vector <= most; vector *= 2) {
+        const abi::Parameters set = {{"threads", 64}, {"blocks", 3}, {"vector", vector}};
+        ASSERT_EQ(kernel->refuse(c.problem, set, device), "");
+        ExpectAsReference({kernel, {kernel->variant(c.problem, set), 1}}, c);
+      }
+      EXPECT_NE(
+          kernel->refuse(c.problem, {{"threads", 64}, {"blocks", 3}, {"vector", 2 * most}}, device),
+          "");
+    }
+  }
+}
+
 TEST(Comparison, SeesAWrongElementAndAStrayWrite) {
   const Case c = RandomCase(Family::kReduce, 2);
   const Buffers want = RunReference(c);

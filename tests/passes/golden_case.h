@@ -13,7 +13,8 @@
 ///   disable:   source nodes for --disable-fusion
 ///   input:     IR text, a graph or a lowered program. A constant "@<32 hex digits>" is random data
 ///              seeded by the digits
-///   expect:    IR text after the passes, or "same"
+///   expect:    IR text after the passes, or "same". Here "@<32 hex digits>" is also the hash of a
+///              constant that the passes have made
 ///   decisions: optional; every decision the passes record, one line each:
 ///              "kind subject: choice" then " | refusal" for every alternative that has one
 ///   values:    "exact", "max_ulp=N" or "max_error=X" (absolute): the program before and after must

@@ -56,16 +56,29 @@ struct AnyProgram {
   std::string Text() const { return graph ? ToString(*graph) : ToString(*lowered); }
 };
 
-Result<AnyProgram> Parse(const std::string& text) {
+Result<AnyProgram> Parse(std::string_view text, const ir::ConstantResolver& resolve = Resolve) {
   AnyProgram p;
   if (text.starts_with("graph")) {
-    AICF_ASSIGN_OR_RETURN(p.graph, ir::ParseGraph(text, Resolve));
+    AICF_ASSIGN_OR_RETURN(p.graph, ir::ParseGraph(text, resolve));
     AICF_RETURN_IF_ERROR(Verify(*p.graph));
   } else {
-    AICF_ASSIGN_OR_RETURN(p.lowered, ir::ParseLowered(text, Resolve));
+    AICF_ASSIGN_OR_RETURN(p.lowered, ir::ParseLowered(text, resolve));
     AICF_RETURN_IF_ERROR(Verify(*p.lowered));
   }
   return p;
+}
+
+// The expected program. A constant that the passes have made may be named by the hash of its bytes.
+Result<AnyProgram> ParseExpected(std::string_view text, const AnyProgram& found) {
+  return Parse(text, [&](DType dtype, const Dims& shape, std::string_view hash) {
+    if (found.lowered) {
+      for (const ir::LoweredBuffer& b : found.lowered->buffers) {
+        if (b.constant.has_data() && ToHex(HashBytes(b.constant.bytes())) == hash)
+          return b.constant;
+      }
+    }
+    return Resolve(dtype, shape, hash);
+  });
 }
 
 Status RunPass(const std::string& name, AnyProgram& program, PassContext& context) {
@@ -226,7 +239,7 @@ void RunCase(const GoldenCase& c) {
   }
   std::string want = before->Text();
   if (c.expect != "same") {
-    const Result<AnyProgram> expected = Parse(c.expect);
+    const Result<AnyProgram> expected = ParseExpected(c.expect, after);
     ASSERT_TRUE(expected.ok()) << "expect: " << expected.status().ToString() << "\nfound:\n"
                                << after.Text();
     want = expected->Text();

@@ -5,6 +5,8 @@
 #include "compiler/ir/infer/infer.h"
 #include "compiler/ir/views.h"
 #include "compiler/passes/lowered/choose_math.h"
+#include "compiler/passes/lowered/folded_cost.h"
+#include "compiler/passes/lowered/folded_taps.h"
 #include "compiler/passes/lowered/kernel_guard.h"
 #include "compiler/passes/lowered/weight_order.h"
 #include "kernels/abi/raw_dtype.h"
@@ -63,16 +65,22 @@ Problem MatrixStep(const ir::Graph& graph, const ir::Node& node, const Dtypes& t
   return p;
 }
 
-// The step's predicted time with weights in the order in which the target stores them. nullopt
-// where no kernel takes the step; then `refusal` says why.
-std::optional<double> StepUs(Problem p, DType out, const PassContext& context,
+// The step's predicted time with weights in the order in which the target stores them, or with taps
+// folded where that is what becomes of it. nullopt where no kernel takes the step; then `refusal`
+// says why. `compared`: the steps of integers and of floats have corrections by measured times, as
+// convolutions do; of other products only those of floats have.
+std::optional<double> StepUs(Problem p, DType out, bool compared, const PassContext& context,
                              std::string* refusal) {
   p.core_inputs = 2;
   StoreAs(p, out);
+  if (compared && context.device.warpgroup_products && RefuseFolding(p).empty() &&
+      HasFewChannels(p, kFoldedPieceBytes / DTypeBytes(p.inputs[0].dtype))) {
+    return FoldedUs(p, context, refusal);
+  }
   if (const std::optional<WeightOrder> order = ChooseWeightOrder(p, context.device)) {
     p.inputs[1].strides = ir::StridesInOrder(p.inputs[1].shape, order->axes);
   }
-  return PredictedUs(p, context.device, refusal);
+  return compared ? CorrectedUs(p, context, refusal) : PredictedUs(p, context.device, refusal);
 }
 
 // The predicted time of dequantising the left operand in a step of its own; 0 where no kernel is
@@ -118,10 +126,11 @@ std::string IntegerProductRefusal(const ir::Graph& graph, const ir::Node& node,
   }
   in_floats.math = ModeFor(in_floats.family, asked, stored, context.device);
   if (float8) in_codes.math = ModeFor(in_codes.family, context.math, product.x, context.device);
+  const bool compared = node.op == "Conv" && !float8;
   std::string refusal;
-  const std::optional<double> integers = StepUs(in_codes, codes.out, context, &refusal);
+  const std::optional<double> integers = StepUs(in_codes, codes.out, compared, context, &refusal);
   if (!integers) return refusal;
-  const std::optional<double> reals = StepUs(in_floats, floats.out, context, &refusal);
+  const std::optional<double> reals = StepUs(in_floats, floats.out, compared, context, &refusal);
   if (!reals) return "";
   const double before =
       product.dequantised_apart ? DequantiseUs(in_codes.inputs[0], stored, context) : 0;

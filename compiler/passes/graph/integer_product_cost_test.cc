@@ -44,6 +44,16 @@ TEST(IntegerProductCost, LargeProductsAreFasterInIntegersOnHopper) {
   EXPECT_EQ(RefusalOn("cuda:sm_90a", conv), "");
 }
 
+// The three channels of a picture are fewer than the copy engine moves, so taps are folded.
+TEST(IntegerProductCost, FirstConvolutionsAreComparedWithTheirTapsFolded) {
+  const ir::AttrMap attrs = {{"pads", std::vector<int64_t>{3, 3, 3, 3}},
+                             {"strides", std::vector<int64_t>{2, 2}},
+                             {"group", int64_t{1}}};
+  const ir::Graph conv =
+      OneNode("Conv", {32, 3, 224, 224}, {64, 3, 7, 7}, {32, 64, 112, 112}, attrs);
+  EXPECT_EQ(RefusalOn("cuda:sm_90a", conv), "");
+}
+
 // Small products take as long either way, but floats have to be made of the codes first.
 TEST(IntegerProductCost, StepsThatDequantiseCountOnTheSideOfFloats) {
   const ir::Graph conv =

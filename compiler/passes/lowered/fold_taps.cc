@@ -3,16 +3,17 @@
 
 #include "compiler/ir/lowered_edit.h"
 #include "compiler/ir/views.h"
+#include "compiler/passes/lowered/folded_cost.h"
 #include "compiler/passes/lowered/folded_taps.h"
 #include "compiler/passes/lowered/fuse.h"
+#include "compiler/passes/lowered/kernel_guard.h"
+#include "compiler/passes/lowered/padded_conv.h"
 #include "compiler/passes/lowered/passes.h"
+#include "compiler/passes/lowered/weight_order.h"
 #include "kernels/cpu/expr/scalar_eval.h"
 
 namespace aicf {
 namespace {
-
-// The copy engine moves at least this many bytes, and strides have to be multiples of it.
-constexpr int64_t kPieceBytes = 16;
 
 // The dtype that the product is going to multiply: choose-storage, which runs later, stores f32
 // values in context.storage.
@@ -22,13 +23,21 @@ DType OperandType(DType dtype, const PassContext& context) {
 
 // Elements of the left operand in such a piece.
 int64_t PieceOf(const abi::Problem& p, const PassContext& context) {
-  return kPieceBytes / DTypeBytes(OperandType(p.inputs[0].dtype, context));
+  return kFoldedPieceBytes / DTypeBytes(OperandType(p.inputs[0].dtype, context));
+}
+
+// Tensor cores take weights of 16 bits in either order, others only along the sum.
+bool LieAlongSum(DType weights, const PassContext& context) {
+  return DTypeBytes(OperandType(weights, context)) != 2;
 }
 
 // Whether the tensor cores multiply the operands as the copy engine brings them. Where tf32 is
 // asked for this convolution alone, and not for the whole program, the convolution stays as it is.
 bool IsTensorProduct(const abi::Problem& p, const PassContext& context) {
   const DType x = OperandType(p.inputs[0].dtype, context);
+  if (IsByteInteger(x) && IsByteInteger(p.inputs[1].dtype)) {
+    return context.device.warpgroup_products;
+  }
   return p.inputs[0].dtype == p.inputs[1].dtype &&
          ((x == DType::kF16 && p.math == abi::MathMode::kFp16) ||
           (x == DType::kBF16 && p.math == abi::MathMode::kBf16) ||
@@ -36,33 +45,35 @@ bool IsTensorProduct(const abi::Problem& p, const PassContext& context) {
            context.math == abi::MathMode::kTf32));
 }
 
-// Whether the step is a convolution with fewer channels than the copy engine moves at least, as the
-// first convolution of many models is.
-bool HasFewChannels(const ir::LoweredStep& step, const PassContext& context) {
-  if (step.problem.family != abi::Family::kConv || !IsTensorProduct(step.problem, context)) {
-    return false;
-  }
-  const abi::View& x = step.problem.inputs[0];
-  return x.shape[1] < PieceOf(step.problem, context) && abi::ElementsOf(x) > 0;
+bool MayFold(const abi::Problem& p, const PassContext& context) {
+  return p.family == abi::Family::kConv && IsTensorProduct(p, context) &&
+         HasFewChannels(p, PieceOf(p, context));
 }
 
-std::string Refusal(const ir::Lowered& lowered, const ir::LoweredStep& step) {
+// Empty, or why the copy of the input costs more than the folded convolution gains. It always pays
+// for floats, which the tensor cores would not multiply without it in the precision asked for.
+std::string RefuseSlowerCodes(const abi::Problem& p, const PassContext& context) {
+  if (!IsByteInteger(p.inputs[0].dtype) || context.device.name.empty()) return {};
+  std::string refusal;
+  const std::optional<double> folded = FoldedUs(p, context, &refusal);
+  if (!folded) return refusal;
+  abi::Problem plain = p;
+  if (const std::optional<WeightOrder> order = ChooseWeightOrder(plain, context.device)) {
+    plain.inputs[1].strides = ir::StridesInOrder(plain.inputs[1].shape, order->axes);
+  }
+  const std::optional<double> as_it_is = CorrectedUs(plain, context, &refusal);
+  return as_it_is && *as_it_is < *folded ? "cost: the copy takes more than the product gains" : "";
+}
+
+std::string Refusal(const ir::Lowered& lowered, const ir::LoweredStep& step,
+                    const PassContext& context) {
   const abi::Problem& p = step.problem;
-  const auto& a = p.as<abi::ConvAttrs>();
   const ir::LoweredBuffer& w = lowered.buffers[step.inputs[1]];
   if (!w.constant.has_data() || p.inputs[1] != abi::DenseView(w.dtype, w.shape)) {
     return "weights: they are no constant in the model's order";
   }
-  if (a.transposed || a.group != 1 || a.strides.rank() > 2) {
-    return "pattern: it is transposed, grouped, or has more than two spatial axes";
-  }
-  if (p.inputs[1].shape.back() == 1 || a.dilations.back() != 1) {
-    return "pattern: the taps of the last axis are not neighbours";
-  }
-  if (a.pads_begin.back() < 0 || abi::ElementsOf(p.outputs[0]) == 0) {
-    return "pattern: the padding is negative, or the output empty";
-  }
-  return {};
+  const std::string refusal = RefuseFolding(p);
+  return refusal.empty() ? RefuseSlowerCodes(p, context) : refusal;
 }
 
 ir::BufferId AddBuffer(ir::Lowered& lowered, ir::LoweredBuffer buffer) {
@@ -97,14 +108,15 @@ int ConversionOf(const ir::StepEditor& editor, ir::BufferId buffer, int reader) 
 }
 
 // The conversions between an input of the graph and the convolution, if together they turn zeros
-// into zeros. They may then run behind the copy that puts zeros around the input. There they join
-// the step that stores what the product multiplies, and the copy moves the input in its own, often
-// narrower, dtype.
-Conversion ConversionBefore(const ir::StepEditor& editor, int conv) {
+// into what its padding is. They may then run behind the copy that puts zeros around the input.
+// There they join the step that stores what the product multiplies, and the copy moves the input in
+// its own dtype.
+Conversion ConversionBefore(const ir::StepEditor& editor, const PaddedConv& conv, int reader) {
   Conversion c;
-  c.read = editor.step(conv).problem.inputs[0];
-  c.input = editor.step(conv).inputs[0];
-  for (int reader = conv; c.read;) {
+  c.read = conv.problem.inputs[0];
+  c.input = conv.input;
+  if (conv.copy >= 0) reader = conv.copy;
+  while (c.read) {
     const int s = ConversionOf(editor, c.input, reader);
     if (s < 0) break;
     const abi::Problem& p = editor.step(s).problem;
@@ -114,39 +126,25 @@ Conversion ConversionBefore(const ir::StepEditor& editor, int conv) {
     reader = s;
   }
   if (!c.read || editor.buffer(c.input).role != schema::Role::kInput) return {};
-  cpu::Scalar zero = cpu::IntScalar(0);  // the same bits as 0.0
-  for (const int s : c.steps) zero = ValueOf(editor.step(s).problem.epilogue, zero);
-  return zero.f == 0 ? c : Conversion{};
+  cpu::Scalar value = cpu::IntScalar(0);  // the same bits as 0.0
+  for (const int s : c.steps) value = ValueOf(editor.step(s).problem.epilogue, value);
+  const bool is_float = IsFloat(conv.problem.inputs[0].dtype);
+  const double padding = is_float ? value.f : static_cast<double>(value.i);
+  return padding == conv.fill ? c : Conversion{};
 }
 
-// The copy that stores the input, of which the convolution reads `from`, with zeros around it.
+// The copy that stores the input of `conv` as `p` reads it, with padding around it.
 ir::LoweredStep StoreInput(ir::Lowered& lowered, const ir::LoweredStep& conv, ir::BufferId input,
-                           abi::View from, const Folded& f) {
-  const int64_t pad = conv.problem.as<abi::ConvAttrs>().pads_begin.back();
-  const Dims shape = StoredShape(from.shape, f);
-  if (f.rows > 1) from = InGroups(from, f);
-  const int last = from.shape.rank() - 1;
-  from.shape[last] = std::clamp<int64_t>(f.width - pad, 0, from.shape[last]);
+                           const abi::Problem& p, const Folded& f, double fill) {
+  ir::LoweredStep copy = conv;
+  copy.problem = StoringCopy(p, f, fill);
+  copy.inputs.assign(copy.problem.inputs.size(), input);
   ir::LoweredBuffer buffer = lowered.buffers[input];
   buffer.name += " for folded taps";
   buffer.role = schema::Role::kTemp;
   buffer.constant = {};
-  buffer.dtype = from.dtype;
-  buffer.shape = shape;
-  const abi::View to = StoredView(buffer.dtype, buffer.shape, f);
-  ir::LoweredStep copy = conv;
-  abi::CopyAttrs attrs;
-  attrs.has_fill = true;
-  attrs.starts = {Dims::Filled(last + 1, 0)};
-  attrs.starts[0][last] = std::min(pad, f.width);
-  if (f.rows > 1) attrs.starts[0][2] = std::min(f.first_group, f.height);
-  copy.problem = {};
-  copy.problem.family = abi::Family::kCopy;
-  copy.problem.attrs = attrs;
-  copy.problem.inputs = {from};
-  copy.problem.outputs = {to};
-  copy.problem.core_inputs = 1;
-  copy.inputs = {input};
+  buffer.dtype = p.inputs[0].dtype;
+  buffer.shape = StoredShape(p.inputs[0].shape, f);
   copy.outputs = {AddBuffer(lowered, std::move(buffer))};
   return copy;
 }
@@ -165,36 +163,13 @@ ir::LoweredStep ConvertStored(ir::Lowered& lowered, const ir::LoweredStep& conve
   return step;
 }
 
-// Tensor cores take weights of 16 bits in either order, wider ones only along the sum.
-bool LieAlongSum(DType weights, const PassContext& context) {
-  return DTypeBytes(OperandType(weights, context)) > 2;
-}
-
-// The convolution over the stored input. Along the last axis it has a single tap, whose channels
-// are all taps of a window, and its positions are the windows, f.stride elements apart.
-ir::LoweredStep FoldedConv(ir::Lowered& lowered, const ir::LoweredStep& conv, ir::BufferId stored,
-                           const Folded& f, bool along_sum) {
-  ir::LoweredStep out = conv;
-  abi::Problem& p = out.problem;
-  abi::ConvAttrs a = p.as<abi::ConvAttrs>();
-  const int last = a.strides.rank() - 1;
-  a.strides[last] = 1;
-  a.pads_begin[last] = a.pads_end[last] = 0;
-  const ir::LoweredBuffer& input = lowered.buffers[stored];
-  abi::View x = StoredView(input.dtype, input.shape, f);
-  if (f.rows > 1) {
-    a.strides[0] = 1;
-    a.pads_begin[0] = a.pads_end[0] = 0;
-    x.shape = {x.shape[0], 0, x.shape[2], 0};
-    x.strides = {x.strides[0], x.strides[1], x.strides[2], 0};
-  }
-  x.shape[1] = f.length;
-  x.shape[last + 2] = p.outputs[0].shape.back();
-  x.strides[last + 2] = f.stride;
-  p.attrs = a;
-  p.inputs[0] = x;
-  p.inputs[1] = FoldedWeightsView(p.inputs[1], f, along_sum);
-  ir::LoweredBuffer w = lowered.buffers[conv.inputs[1]];
+// The convolution `before`, whose problem with its own padding is `p`, over the stored input.
+ir::LoweredStep FoldedConv(ir::Lowered& lowered, const ir::LoweredStep& before,
+                           const abi::Problem& p, ir::BufferId stored, const Folded& f,
+                           bool along_sum) {
+  ir::LoweredStep out = before;
+  out.problem = FoldedProblem(p, f, along_sum);
+  ir::LoweredBuffer w = lowered.buffers[before.inputs[1]];
   w.name += " with folded taps";
   w.constant = FoldedWeights(w.constant, f, along_sum);
   w.shape = w.constant.shape();
@@ -205,13 +180,11 @@ ir::LoweredStep FoldedConv(ir::Lowered& lowered, const ir::LoweredStep& conv, ir
 
 // What is decided of the step's weights; `refusal`: why taps are not folded, if they are not.
 void Record(PassContext& context, const ir::LoweredStep& step, const std::string& name,
-            const std::string& refusal) {
+            const std::string& refusal, int64_t rows) {
   Decision d = context.About(DecisionKind::kLayout,
                              schema::Subject::ValueOf(SubjectForm::kWeights, name, step.sources),
                              "fold-taps");
   const bool folds = refusal.empty();
-  const int64_t rows =
-      folds ? FoldedOf(step.problem, PieceOf(step.problem, context)).rows : int64_t{1};
   d.choice = !folds     ? "few channels"
              : rows > 1 ? StrCat("taps of the last axis and of ", rows, " rows as channels")
                         : "taps of the last axis as channels";
@@ -226,78 +199,103 @@ void Record(PassContext& context, const ir::LoweredStep& step, const std::string
   context.Record(std::move(d));
 }
 
-void RecordCopy(PassContext& context, const ir::LoweredStep& copy) {
-  Decision d = context.About(DecisionKind::kCopy, SubjectOf(copy), "fold-taps");
-  d.choice = "kept";
-  d.Because(Reason::kRule, "it pads lines to whole pieces of 16 bytes, channels innermost")
-      .alternatives = {
-      {"removed", "view: no strides of the input make the taps of a window neighbours", -1}};
-  context.Record(std::move(d));
-}
-
-void RecordConversion(PassContext& context, const ir::LoweredStep& step) {
+void RecordCopy(PassContext& context, const ir::LoweredStep& step, std::string choice,
+                std::string because, schema::Alternative other) {
   Decision d = context.About(DecisionKind::kCopy, SubjectOf(step), "fold-taps");
-  d.choice = "behind the copy of its input";
-  d.Because(Reason::kRule,
-            "it turns the zeros around the input into zeros, and joins the step that stores what "
-            "the product multiplies")
-      .alternatives = {{"in front of it", "", -1}};
+  d.choice = std::move(choice);
+  d.Because(Reason::kRule, std::move(because)).alternatives = {std::move(other)};
   context.Record(std::move(d));
 }
 
-// Whether a step's taps are folded, and what then moves behind the copy of its input.
+// How a step's taps are folded, and what that makes of the steps in front of it.
 struct FoldedStep {
-  bool folds = false;
+  Folded how;
+  PaddedConv conv;
   Conversion conversion;
 };
 
-std::vector<FoldedStep> FoldedSteps(ir::Lowered& lowered, PassContext& context) {
-  std::vector<FoldedStep> out(lowered.steps.size());
-  const ir::StepEditor editor(lowered);
-  for (size_t s = 0; s < out.size(); ++s) {
-    const ir::LoweredStep& step = lowered.steps[s];
-    if (!HasFewChannels(step, context)) continue;
-    const std::string refusal = Refusal(lowered, step);
-    Record(context, step, lowered.buffers[step.inputs[1]].name, refusal);
-    if (refusal.empty()) out[s] = {true, ConversionBefore(editor, static_cast<int>(s))};
+class TapFolder {
+ public:
+  TapFolder(ir::Lowered& lowered, PassContext& context) : lowered_(lowered), context_(context) {}
+
+  void Run() {
+    Choose();
+    std::vector<ir::LoweredStep> steps;
+    for (size_t s = 0; s < folded_.size(); ++s) {
+      if (gone_[s]) continue;
+      const ir::LoweredStep step = lowered_.steps[s];
+      if (folded_[s])
+        Fold(step, *folded_[s], steps);
+      else
+        steps.push_back(step);
+    }
+    lowered_.steps = std::move(steps);
+    ir::DropUnusedBuffers(lowered_);
   }
-  return out;
-}
+
+ private:
+  void Choose() {
+    folded_.resize(lowered_.steps.size());
+    gone_.resize(lowered_.steps.size());
+    const ir::StepEditor editor(lowered_);
+    for (size_t s = 0; s < folded_.size(); ++s) {
+      const ir::LoweredStep& step = lowered_.steps[s];
+      if (!MayFold(step.problem, context_)) continue;
+      const std::string refusal = Refusal(lowered_, step, context_);
+      FoldedStep f;
+      if (refusal.empty()) {
+        f.conv = PaddedConvOf(editor, static_cast<int>(s));
+        f.how = FoldedOf(f.conv.problem, PieceOf(f.conv.problem, context_), f.conv.fill == 0);
+      }
+      Record(context_, step, lowered_.buffers[step.inputs[1]].name, refusal, f.how.rows);
+      if (!refusal.empty()) continue;
+      f.conversion = ConversionBefore(editor, f.conv, static_cast<int>(s));
+      if (f.conv.copy >= 0) gone_[static_cast<size_t>(f.conv.copy)] = true;
+      for (const int c : f.conversion.steps) gone_[static_cast<size_t>(c)] = true;
+      folded_[s] = std::move(f);
+    }
+  }
+
+  void Fold(const ir::LoweredStep& step, const FoldedStep& f, std::vector<ir::LoweredStep>& steps) {
+    const abi::Problem& p = f.conv.problem;
+    abi::Problem stored = p;
+    const bool converts = !f.conversion.steps.empty();
+    if (converts) stored.inputs[0] = *f.conversion.read;
+    if (f.conv.copy >= 0) {
+      RecordCopy(context_, lowered_.steps[static_cast<size_t>(f.conv.copy)], "removed",
+                 "the copy that pads lines to whole pieces of 16 bytes pads with its value, too",
+                 {"kept", "cost: the input would be copied twice", -1});
+    }
+    steps.push_back(StoreInput(lowered_, step, converts ? f.conversion.input : f.conv.input, stored,
+                               f.how, converts ? 0 : f.conv.fill));
+    RecordCopy(
+        context_, steps.back(), "kept",
+        "it pads lines to whole pieces of 16 bytes, channels innermost",
+        {"removed", "view: no strides of the input make the taps of a window neighbours", -1});
+    for (const int c : f.conversion.steps) {
+      const ir::LoweredStep& before = lowered_.steps[static_cast<size_t>(c)];
+      steps.push_back(ConvertStored(lowered_, before, steps.back()));
+      RecordCopy(context_, before, "behind the copy of its input",
+                 "it turns the zeros around the input into the convolution's padding, and joins "
+                 "the step that stores what the product multiplies",
+                 {"in front of it", "", -1});
+    }
+    const bool along_sum = LieAlongSum(p.inputs[1].dtype, context_);
+    steps.push_back(FoldedConv(lowered_, step, p, steps.back().outputs[0], f.how, along_sum));
+  }
+
+  ir::Lowered& lowered_;
+  PassContext& context_;
+  std::vector<std::optional<FoldedStep>> folded_;
+  std::vector<bool> gone_;  // steps that are part of what is stored for a folded one
+};
 
 }  // namespace
 
-// With three channels of 16 or 32 bits, no tap is 16 bytes wide, but a line of seven taps is.
+// With three channels of 8, 16 or 32 bits, no tap is 16 bytes wide, but a line of seven taps is.
 Status FoldTaps(ir::Lowered& lowered, PassContext& context) {
   if (context.device.backend != abi::Backend::kCuda) return OkStatus();
-  const std::vector<FoldedStep> folded = FoldedSteps(lowered, context);
-  std::vector<bool> moved(folded.size());
-  for (const FoldedStep& step : folded) {
-    for (const int s : step.conversion.steps) moved[static_cast<size_t>(s)] = true;
-  }
-  std::vector<ir::LoweredStep> steps;
-  for (size_t s = 0; s < folded.size(); ++s) {
-    const ir::LoweredStep step = lowered.steps[s];
-    if (moved[s]) continue;
-    if (!folded[s].folds) {
-      steps.push_back(step);
-      continue;
-    }
-    const Folded f = FoldedOf(step.problem, PieceOf(step.problem, context));
-    const Conversion& conversion = folded[s].conversion;
-    const bool converts = !conversion.steps.empty();
-    steps.push_back(StoreInput(lowered, step, converts ? conversion.input : step.inputs[0],
-                               converts ? *conversion.read : step.problem.inputs[0], f));
-    RecordCopy(context, steps.back());
-    for (const int c : conversion.steps) {
-      const ir::LoweredStep& before = lowered.steps[static_cast<size_t>(c)];
-      steps.push_back(ConvertStored(lowered, before, steps.back()));
-      RecordConversion(context, before);
-    }
-    steps.push_back(FoldedConv(lowered, step, steps.back().outputs[0], f,
-                               LieAlongSum(step.problem.inputs[1].dtype, context)));
-  }
-  lowered.steps = std::move(steps);
-  ir::DropUnusedBuffers(lowered);
+  TapFolder(lowered, context).Run();
   return OkStatus();
 }
 

@@ -1,12 +1,17 @@
 /// How the taps of a convolution of few channels lie beside each other (pass fold-taps): the shapes
-/// and views of its stored input and weights. All are of convolutions that the pass folds: not
-/// transposed, in one group, with one or two spatial axes.
+/// and views of its stored input and weights. All but the first two are of convolutions that
+/// RefuseFolding does not refuse.
 #pragma once
+
+#include <string>
 
 #include "compiler/ir/tensor.h"
 #include "kernels/abi/problem.h"
 
 namespace aicf {
+
+/// The copy engine moves at least this many bytes, and strides have to be multiples of it.
+inline constexpr int64_t kFoldedPieceBytes = 16;
 
 /// A window's taps along the last axis and the channels of each as one axis. The input is stored
 /// with its channels innermost, `channels` of them, and its last axis padded to `width`: the taps
@@ -14,17 +19,30 @@ namespace aicf {
 ///
 /// With `rows` above 1, groups of that many neighbouring rows (the axis before the last) are stored
 /// together, as [n, height, width, rows, channels], where `height` counts groups. A window's line
-/// then holds the taps of all rows of a group. Windows are `rows` rows apart, so that each begins
-/// with row `shift` of a group and spans `groups` groups. The stored groups include the padding,
-/// and the image's first row is the first row of group `first_group`.
+/// then holds the taps of all rows of a group. Groups begin `apart` rows after each other, as
+/// windows do. Where that is less than `rows`, groups overlap, and a row is stored more than once.
+/// Each window begins with row `shift` of a group and spans `groups` groups, each of which begins
+/// where the one before it ends, so `Dilation()` groups further on. The stored groups include the
+/// padding, and the image's first row is the first row of group `first_group`. Single rows are
+/// stored with the padding in front of and behind them only if that is not zeros, which a
+/// convolution can add by itself; `height` is 0 otherwise.
 struct Folded {
   int64_t channels = 0, width = 0, length = 0, stride = 0;
-  int64_t rows = 1, height = 0, groups = 0, shift = 0, first_group = 0;
+  int64_t rows = 1, apart = 1, height = 0, groups = 0, shift = 0, first_group = 0;
+
+  int64_t Dilation() const { return rows / apart; }
 };
 
-/// How the taps of convolution `p` are folded. `piece`: elements of the 16 bytes that the copy
-/// engine moves at least. Rows are stored together where that pays.
-Folded FoldedOf(const abi::Problem& p, int64_t piece);
+/// Whether it is a convolution with fewer channels than such a piece has elements (`piece`), as the
+/// first convolution of many models is.
+bool HasFewChannels(const abi::Problem& p, int64_t piece);
+
+/// Empty, or why the taps of a convolution cannot be folded.
+std::string RefuseFolding(const abi::Problem& p);
+
+/// How the taps of convolution `p` are folded, with `piece` elements in 16 bytes. Rows are stored
+/// together where that pays. `zero_padding`: the convolution's padding is zeros.
+Folded FoldedOf(const abi::Problem& p, int64_t piece, bool zero_padding);
 
 /// Of an input [n, c, spatial..]: the buffer [n, spatial.., c] with `width` in place of the last
 /// spatial extent, or with rows beside each other.
@@ -34,16 +52,16 @@ Dims StoredShape(const Dims& shape, const Folded& f);
 /// rows beside each other [n, c, group, row, w].
 abi::View StoredView(DType dtype, const Dims& stored, const Folded& f);
 
-/// The image [n, c, h, w] with its rows in groups: [n, c, group, row, w]. Groups that no window
-/// reaches are left out.
-abi::View InGroups(const abi::View& image, const Folded& f);
+/// The copy that stores the input of convolution `p`, with `fill` as its padding.
+abi::Problem StoringCopy(const abi::Problem& p, const Folded& f, double fill);
 
 /// w[o, c, taps.., s] at [taps.., s * channels + c, o], or with the last two exchanged, along the
 /// sum; with rows beside each other row r at [(r + shift) / rows, (s * rows + (r + shift) % rows) *
 /// channels + c, o]. Zeros for channels and rows that the model lacks.
 ir::Tensor FoldedWeights(const ir::Tensor& w, const Folded& f, bool along_sum);
 
-/// The weights' view [o, k, taps.., 1] of a buffer [taps, k, o] or [taps, o, k].
-abi::View FoldedWeightsView(const abi::View& w, const Folded& f, bool along_sum);
+/// The convolution `p` over the stored input, with the weights that FoldedWeights makes. Along the
+/// last axis it has a single tap, whose channels are all taps of a window.
+abi::Problem FoldedProblem(const abi::Problem& p, const Folded& f, bool along_sum);
 
 }  // namespace aicf

@@ -132,6 +132,13 @@ std::optional<double> PredictedUs(const abi::Problem& p, const abi::DeviceSpec& 
   return best;
 }
 
+std::optional<double> CorrectedUs(const abi::Problem& p, const PassContext& context,
+                                  std::string* refusal) {
+  const Fastest fastest = FastestOf(p, context);
+  if (fastest.kernel == nullptr) return PredictedUs(p, context.device, refusal);  // why none does
+  return fastest.us - (context.device.programmatic ? context.device.launch_us : 0);
+}
+
 std::optional<FormCosts> FormsByOneKernel(const abi::Problem& before, const abi::Problem& after,
                                           const PassContext& context, std::string* refusal) {
   const abi::DeviceSpec& device = context.device;

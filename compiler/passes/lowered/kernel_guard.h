@@ -38,6 +38,11 @@ std::string OnlyReferenceRuns(abi::Family family, const abi::DeviceSpec& device)
 std::optional<double> PredictedUs(const abi::Problem& problem, const abi::DeviceSpec& device,
                                   std::string* refusal);
 
+/// The same with costs that measurements have corrected (PassContext::corrected_cost), for problems
+/// that different kernels take or that have different dtypes.
+std::optional<double> CorrectedUs(const abi::Problem& problem, const PassContext& context,
+                                  std::string* refusal);
+
 /// Predicted times of two forms of one step, without their launches where PredictedUs leaves them
 /// out.
 struct FormCosts {

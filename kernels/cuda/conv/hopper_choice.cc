@@ -107,11 +107,13 @@ bool IsUsefulSplit(const abi::Problem& p, const abi::Parameters& c, int sm_count
 }
 
 // Whether it may pay to hold the weights: a block has several tiles for them. Several blocks of a
-// multiprocessor each hold their own; with operands of 16 bits they are too few then.
-bool MayHoldWeights(const abi::Problem& p, const abi::Parameters& c) {
+// multiprocessor each hold their own; with operands of 16 bits they are too few then. With those of
+// 8 bits more stages help more than weights that stay.
+bool MayHoldWeights(const abi::Problem& p, const abi::Parameters& c, const ConvHopperRow& row) {
   constexpr int64_t kLeastTiles = 3;
-  const bool alone = c["consumers"] > 1 || DTypeBytes(p.inputs[0].dtype) == 1;
-  return alone && ConvHopperTiles(p, c) >= kLeastTiles * c["blocks"];
+  const bool bytes = DTypeBytes(p.inputs[0].dtype) == 1;
+  if (bytes ? c["stages"] < row.stages : c["consumers"] == 1) return false;
+  return ConvHopperTiles(p, c) >= kLeastTiles * c["blocks"];
 }
 
 // Bytes that the epilogue moves per result: the result and its share of the other operands.
@@ -126,6 +128,11 @@ double BytesPerResult(const abi::Problem& p) {
                   bytes / static_cast<double>(abi::ElementsOf(y)));
 }
 
+// Whether the epilogue reads about as much as it stores.
+bool ReadsResidual(const abi::Problem& p) {
+  return BytesPerResult(p) >= 1.5 * static_cast<double>(DTypeBytes(p.outputs[0].dtype));
+}
+
 // The share of the input that windows read: strides may step over the rest.
 double ReadShare(const abi::Problem& p) {
   const auto& a = p.as<abi::ConvAttrs>();
@@ -137,15 +144,30 @@ double ReadShare(const abi::Problem& p) {
   return share;
 }
 
+// What a multiprocessor does in a microsecond and what else takes how long, fitted to an H200's
+// times: of 16 and 32 bits, and of 8.
+struct Rates {
+  double products;         // times the rate of tensor cores, for elements of one byte
+  double cache;            // bytes from the second-level cache
+  double least_step;       // us of a step of k at least
+  double store;            // bytes of results that a consumer stores
+  double shared;           // share of that time where consumers divide a tile among them
+  double swapped;          // times that where results are transposed in shared memory
+  double wait, wait_more;  // OperandWaitUs
+  double hidden;           // share of what takes less time that is not hidden altogether
+};
+constexpr Rates kWideRates = {2.2, 150e3, 0.12, 12.5e3, 1, 1.5, 0.6, 0.4, 0};
+constexpr Rates kByteRates = {2.6, 125e3, 0.12, 12.5e3, 0.65, 1.75, 0.3, 0.2, 0.02};
+
 // The time that consumers wait for a residual. A warp reads it part by part, 16 rows of up to 64
 // columns each, and the more parts there are, the longer it waits for each.
-double OperandWaitUs(const abi::Problem& p, const abi::Parameters& c) {
-  if (BytesPerResult(p) < 1.5 * static_cast<double>(DTypeBytes(p.outputs[0].dtype))) return 0;
+double OperandWaitUs(const abi::Problem& p, const abi::Parameters& c, const Rates& rates) {
+  if (!ReadsResidual(p)) return 0;
   const int64_t rows = c[c["swap"] != 0 ? "tile_n" : "tile_m"];
   const int64_t columns = c[c["swap"] != 0 ? "tile_m" : "tile_n"];
   const int64_t own = rows / (c["ping_pong"] != 0 ? 1 : c["consumers"]);
   const auto parts = static_cast<double>(own / 64 * CeilDiv(columns, 64));
-  return parts * (0.6 + 0.4 * parts);
+  return parts * (rates.wait + rates.wait_more * parts);
 }
 
 // Bytes of a line of k elements as the copy engine's time goes: it takes as long for 32 or 64
@@ -154,44 +176,69 @@ double LineBytes(double k, double element) {
   return element == 1 ? std::min(128.0, 2 * k) : k * element;
 }
 
-// The constants are fitted to an H200's times.
+// The time from a tile's last product until its results are stored.
+double StoreUs(const abi::Problem& p, const abi::Parameters& c, const Rates& rates) {
+  const auto columns = static_cast<double>(std::min(c["tile_n"], p.outputs[0].shape[1]));
+  const auto result = static_cast<double>(DTypeBytes(p.outputs[0].dtype));
+  const bool shared = c["consumers"] > 1 && c["ping_pong"] == 0;
+  const double us = 0.1 + static_cast<double>(c["tile_m"]) * columns * result / rates.store *
+                              (c["swap"] != 0 ? rates.swapped : 1.0);
+  return us * (shared ? rates.shared : 1.0);
+}
+
+// How many tiles a block takes one after the other. Where several blocks of operands of 8 bits
+// share a multiprocessor, those that have a tile fewer leave their part of it to the others.
+double Rounds(double tiles, double blocks, double per_sm, bool bytes, const abi::DeviceSpec& d) {
+  if (!bytes || per_sm <= 1) return std::ceil(tiles / blocks);
+  return std::max(1.0, std::ceil(tiles / d.sm_count) / per_sm);
+}
+
+// The time of a block's tiles where consumers take turns: one stores while another multiplies. A
+// tile takes each of three consumers longer, since their warps share what executes instructions.
+double TurnsUs(double tiles, double tile_us, int64_t consumers) {
+  constexpr double kSlowerOfThree = 1.3;
+  if (consumers < 3) return std::ceil(tiles / 2) * tile_us;
+  return std::ceil(tiles / static_cast<double>(consumers)) * tile_us * kSlowerOfThree;
+}
+
+// The least time of the epilogue where operands have 8 bits: a multiprocessor executes its
+// instructions. More consumers wait less for each other, and a residual takes instructions, too.
+double EpilogueUs(const abi::Problem& p, const abi::Parameters& c, const abi::DeviceSpec& d) {
+  constexpr double kResultsPerUs[] = {9.3e3, 9.8e3, 10.2e3};  // with 1, 2 and 3 consumers
+  constexpr double kResidualShare = 0.72;
+  if (DTypeBytes(p.inputs[0].dtype) > 1) return 0;
+  const double rate = kResultsPerUs[c["consumers"] - 1] * (ReadsResidual(p) ? kResidualShare : 1);
+  return static_cast<double>(abi::ElementsOf(p.outputs[0])) / d.sm_count / rate;
+}
+
 double ConvHopperUs(const abi::Problem& p, const abi::Parameters& c, const abi::DeviceSpec& d) {
   const auto number = [&](std::string_view name) { return static_cast<double>(c[name]); };
   const abi::View& x = p.inputs[0];
   const auto element = static_cast<double>(DTypeBytes(x.dtype));
+  const Rates& rates = element > 1 ? kWideRates : kByteRates;
   const double tiles = static_cast<double>(ConvHopperTiles(p, c)), split = number("split");
   const double steps = std::ceil(static_cast<double>(ConvHopperSteps(p, c)) / split);
-  // Rates of one multiprocessor: products at the clock rate that the power limit allows, and bytes
-  // from the second-level cache.
-  const double rate = d.tensor_flops_per_us * 2.2 / element / d.sm_count;
-  constexpr double kCacheBytesPerUs = 150e3, kStoreBytesPerUs = 12.5e3, kLeastStepUs = 0.12;
+  // The clock rate is the one that the power limit allows.
+  const double rate = d.tensor_flops_per_us * rates.products / element / d.sm_count;
   const double m = number("tile_m"), n = number("tile_n"), k = number("tile_k");
   const double lines = c["held_b"] != 0 ? m : m + n;
   const double products = 2 * m * n * k / rate;
-  const double fetches = lines * LineBytes(k, element) / kCacheBytesPerUs;
+  const double fetches = lines * LineBytes(k, element) / rates.cache;
   // Blocks on one multiprocessor share its tensor cores and its path to the cache, but the times
   // that they merely wait overlap.
   const double per_sm = std::max(1.0, std::ceil(number("blocks") / d.sm_count));
-  const double sums_us = steps * std::max({products * per_sm, fetches * per_sm, kLeastStepUs});
-  // With swap, results are transposed in shared memory and stored in shorter pieces.
-  const double columns = std::min(n, static_cast<double>(p.outputs[0].shape[1]));
-  const auto result = static_cast<double>(DTypeBytes(p.outputs[0].dtype));
-  const double store_us =
-      0.1 + m * columns * result / kStoreBytesPerUs * (c["swap"] != 0 ? 1.5 : 1.0);
-  const double tile_us = sums_us + store_us + OperandWaitUs(p, c);
-  const double rounds = std::ceil(tiles * split / number("blocks"));
-  // Where consumers take turns, one stores while the other multiplies.
+  const double sums_us = steps * std::max({products * per_sm, fetches * per_sm, rates.least_step});
+  const double tile_us = sums_us + StoreUs(p, c, rates) + OperandWaitUs(p, c, rates);
+  const double rounds = Rounds(tiles * split, number("blocks"), per_sm, element == 1, d);
   const double work = c["ping_pong"] != 0 ? std::max((rounds - 1) * sums_us + tile_us,
-                                                     std::ceil(rounds / 2) * tile_us)
+                                                     TurnsUs(rounds, tile_us, c["consumers"]))
                                           : rounds * tile_us;
   const double meet = split > 1 ? 1.2 + 0.05 * split : 0;
   const double input = static_cast<double>(abi::ElementsOf(x)) * element;
   const double bytes = abi::ByteCount(p) - input * (1 - ReadShare(p));
   const double moved = bytes / (d.bytes_per_us * 0.68);
-  // What takes less time is not hidden altogether. With operands of 8 bits, which are mostly
-  // limited by memory, it decides between tiles; those of 16 bits were fitted without it.
-  const double hidden = element > 1 ? 0 : 0.05 * std::min(moved, work);
-  return d.launch_us + 1.5 + meet + std::max(moved, work) + hidden;
+  const double longest = std::max({moved, work, EpilogueUs(p, c, d)});
+  return d.launch_us + 1.5 + meet + longest + rates.hidden * std::min(moved, work);
 }
 
 }  // namespace
@@ -210,7 +257,7 @@ std::vector<abi::Candidate> CandidatesFor<ConvHopperHost>(const abi::Problem& p,
     // First, so that it is chosen where weights are not what takes the time. What measurements
     // say of the row's tile holds for both.
     const abi::Parameters holding = ParametersOf(row, p, flat, 1, vector, true, d);
-    if (MayHoldWeights(p, holding) && ConvHopperHost::Refuse(p, holding, d).empty())
+    if (MayHoldWeights(p, holding, row) && ConvHopperHost::Refuse(p, holding, d).empty())
       add(row, holding, "");
     for (int64_t split = 1; split <= (row.splits != 0 ? 8 : 1); split *= 2) {
       const abi::Parameters parameters = ParametersOf(row, p, flat, split, vector, false, d);

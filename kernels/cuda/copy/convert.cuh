@@ -1,11 +1,11 @@
 // cuda.copy.convert: copies whose results pass through an epilogue, such as pictures that become
-// pixels of 16 bits with zeros around them. Walks the output, kVector neighbours of its innermost
-// axis at a time; the raw value of each comes from the one piece that covers it, or is the fill.
+// pixels of 16 bits with zeros around them. Walks the output, kVector neighbours at a time; the raw
+// value of each comes from the one piece that covers it, or is the fill.
 #pragma once
 
-namespace aicf {
+#include "copy/neighbours.cuh"
 
-static_assert(kOutputCount0 % kVector == 0, "vectors do not leave the innermost axis");
+namespace aicf {
 
 /// The raw value of the one piece that covers a point of the output, if there is one.
 struct FindRaw {
@@ -42,8 +42,7 @@ AICF_DEVICE void LoadRaw(const Args& args, index_t item, raw_t (&raw)[kVector]) 
   const Point first = OutputPoint(item * kVector);
 #pragma unroll
   for (int j = 0; j < kVector; ++j) {
-    Point point = first;
-    if constexpr (kVector > 1) point.c[kInnerAxis] += j;
+    const Point point = NeighbourOf(first, j);
     raw[j] = OpCast<raw_t>(attr_fill);
     ForEachWindow(FindRaw{args, point, raw[j]});
   }

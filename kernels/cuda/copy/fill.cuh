@@ -1,6 +1,8 @@
-// cuda.copy.fill: walks the output, kVector neighbours of its innermost axis at a time; each
-// element comes from the one piece that covers it, or is the fill value.
+// cuda.copy.fill: walks the output, kVector neighbours at a time; each element comes from the one
+// piece that covers it, or is the fill value.
 #pragma once
+
+#include "copy/neighbours.cuh"
 
 namespace aicf {
 
@@ -25,15 +27,13 @@ struct FindPiece {
 
 AICF_DEVICE void Kernel(const Args& args) {
   typedef ComputeOf<Out0::S>::T T;
-  static_assert(kOutputCount0 % kVector == 0, "vectors do not leave the innermost axis");
   for (index_t i = static_cast<index_t>(blockIdx.x) * kBlockX + threadIdx.x;
        i < kOutputCount0 / kVector; i += kGridX * kBlockX) {
     const Point first = OutputPoint(i * kVector);
     Pack<Out0::S, kVector> values;
 #pragma unroll
     for (int j = 0; j < kVector; ++j) {
-      Point point = first;
-      if constexpr (kVector > 1) point.c[kInnerAxis] += j;
+      const Point point = NeighbourOf(first, j);
       values.v[j] = Narrow<Out0::S>::Of(OpCast<T>(attr_fill));
       ForEachWindow(FindPiece{args, point, values.v[j]});
     }

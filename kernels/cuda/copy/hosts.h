@@ -74,7 +74,8 @@ struct CopyFillHost : PointHostBase {
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec&) {
     return RefuseConversion(p);
   }
-  /// The most neighbours of the output's innermost axis that one access can store, within 16 bytes.
+  /// The most neighbours that one access can store, within 16 bytes: of one line of the output's
+  /// innermost axis, or several whole lines that follow each other along the axis around it.
   static int64_t MaxVector(const abi::Problem& p);
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
                             const abi::DeviceSpec&);
