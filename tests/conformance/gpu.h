@@ -33,10 +33,12 @@ class Gpu {
 
   /// Loads the cubin, launches `symbol` `times` times with the addresses and the encoded tensor
   /// maps as parameters and waits. `microseconds` (when not null) gets the mean time of the
-  /// launches after the first, queued back to back.
+  /// launches after the first, queued back to back. `early`: each is launched as the runtime
+  /// launches steps that overlap, programmatically, on a stream of its own.
   Status Run(const std::vector<std::byte>& cubin, const std::string& symbol,
              const abi::LaunchConfig& launch, const std::vector<uint64_t>& addresses, int times = 1,
-             double* microseconds = nullptr, const std::vector<cuda::CUtensorMap>& maps = {});
+             double* microseconds = nullptr, const std::vector<cuda::CUtensorMap>& maps = {},
+             bool early = false);
 
  private:
   struct Api;

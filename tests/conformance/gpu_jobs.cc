@@ -58,16 +58,18 @@ std::vector<KernelOption> JobRunner::Variants(const Case& c, size_t most, size_t
   return VariantsOf(c, device_, most, turn);
 }
 
-Status JobRunner::RunOne(Job& job, const CompiledImage& image, int times) {
+Status JobRunner::RunOne(Job& job, const CompiledImage& image, const Options& options) {
   const Case& c = *job.item;
   const abi::Variant& variant = job.option.candidate.variant;
   const Buffers buffers = WithPackedInputs(*job.option.kernel, variant.parameters, c);
-  AICF_ASSIGN_OR_RETURN(const std::vector<uint64_t> addresses,
+  AICF_ASSIGN_OR_RETURN(std::vector<uint64_t> addresses,
                         memory_.Place(*gpu_, buffers, variant.workspace_bytes));
+  for (const auto& [output, input] : options.in_place) addresses[output] = addresses[input];
   AICF_ASSIGN_OR_RETURN(const std::vector<cuda::CUtensorMap> maps,
                         EncodeMaps(c.problem, variant, addresses));
-  AICF_RETURN_IF_ERROR(gpu_->Run(image.cubin, image.symbol, variant.launch, addresses, times,
-                                 times > 1 ? &job.mean_us : nullptr, maps));
+  AICF_RETURN_IF_ERROR(gpu_->Run(image.cubin, image.symbol, variant.launch, addresses,
+                                 options.times, options.times > 1 ? &job.mean_us : nullptr, maps,
+                                 options.early));
   job.got = buffers;
   for (size_t i = 0; i < job.got.size(); ++i) {
     AICF_RETURN_IF_ERROR(gpu_->Download(job.got[i].data(), addresses[i], job.got[i].size()));
@@ -85,7 +87,7 @@ void JobRunner::Run(std::vector<Job>& jobs, const Options& options) {
   const Result<CompiledImages> images = CompileImages(requests, device_, image_options);
   for (size_t j = 0; j < jobs.size(); ++j) {
     const Status status = images.ok()
-                              ? RunOne(jobs[j], images->images[images->image_of[j]], options.times)
+                              ? RunOne(jobs[j], images->images[images->image_of[j]], options)
                               : images.status();
     if (!status.ok()) jobs[j].failure = status.ToString();
   }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/codegen/images.h"
@@ -36,6 +37,9 @@ class JobRunner {
   struct Options {
     bool compare = true;  ///< with the reference kernel
     int times = 1;
+    bool early = false;  ///< launches overlap with the one before (Gpu::Run)
+    /// Buffers that lie where others do: the number of an output's buffer, and that of an input's.
+    std::vector<std::pair<size_t, size_t>> in_place = {};
   };
   /// Runs every job. Failures are in the jobs.
   void Run(std::vector<Job>& jobs, const Options& options);
@@ -45,7 +49,7 @@ class JobRunner {
 
  private:
   JobRunner() = default;
-  Status RunOne(Job& job, const CompiledImage& image, int times);
+  Status RunOne(Job& job, const CompiledImage& image, const Options& options);
 
   std::shared_ptr<Gpu> gpu_;
   abi::DeviceSpec device_;
