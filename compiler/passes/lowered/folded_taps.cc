@@ -79,6 +79,12 @@ std::string RefuseFolding(const abi::Problem& p) {
   if (a.pads_begin.back() < 0 || abi::ElementsOf(p.outputs[0]) == 0) {
     return "pattern: the padding is negative, or the output empty";
   }
+  // With this limit no product of extents, strides and channels overflows.
+  constexpr int64_t kMostReach = int64_t{1} << 27;
+  for (int d = 0; d < a.strides.rank(); ++d) {
+    if (std::max({a.strides[d], a.dilations[d], a.pads_begin[d]}) > kMostReach)
+      return "pattern: the window reaches too far";
+  }
   return {};
 }
 
