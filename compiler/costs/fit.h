@@ -39,8 +39,8 @@ class FitTable {
   explicit FitTable(Rows rows) : rows_(std::move(rows)) {}
 
   /// The row that corrects candidates of this row (abi::Candidate::row): that of the math mode, or
-  /// of the other one of 16 bits, or that of all tiles of the kernel in the math mode (TilesRow), or
-  /// the family's; nullptr when the prediction stands.
+  /// of the other one of 16 bits, or that of all tiles of the kernel in the math mode (TilesRow),
+  /// or the family's; nullptr when the prediction stands.
   const CostFit* Find(std::string_view row, abi::MathMode math) const;
   /// The candidate's predicted cost, corrected.
   double Predict(const abi::Candidate& candidate, abi::MathMode math) const;
