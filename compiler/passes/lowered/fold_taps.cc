@@ -26,11 +26,6 @@ int64_t PieceOf(const abi::Problem& p, const PassContext& context) {
   return kFoldedPieceBytes / DTypeBytes(OperandType(p.inputs[0].dtype, context));
 }
 
-// Tensor cores take weights of 16 bits in either order, others only along the sum.
-bool LieAlongSum(DType weights, const PassContext& context) {
-  return DTypeBytes(OperandType(weights, context)) != 2;
-}
-
 // Whether the tensor cores multiply the operands as the copy engine brings them. Where tf32 is
 // asked for this convolution alone, and not for the whole program, the convolution stays as it is.
 bool IsTensorProduct(const abi::Problem& p, const PassContext& context) {
@@ -280,7 +275,7 @@ class TapFolder {
                  "the step that stores what the product multiplies",
                  {"in front of it", "", -1});
     }
-    const bool along_sum = LieAlongSum(p.inputs[1].dtype, context_);
+    const bool along_sum = FoldedAlongSum(OperandType(p.inputs[1].dtype, context_));
     steps.push_back(FoldedConv(lowered_, step, p, steps.back().outputs[0], f.how, along_sum));
   }
 

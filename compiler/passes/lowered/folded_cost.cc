@@ -12,7 +12,7 @@ std::optional<double> FoldedUs(const abi::Problem& conv, const PassContext& cont
   const std::optional<double> copy = CorrectedUs(StoringCopy(conv, f, 0), context, refusal);
   if (!copy) return std::nullopt;
   const std::optional<double> product =
-      CorrectedUs(FoldedProblem(conv, f, element != 2), context, refusal);
+      CorrectedUs(FoldedProblem(conv, f, FoldedAlongSum(conv.inputs[1].dtype)), context, refusal);
   return product ? std::optional(*copy + *product) : std::nullopt;
 }
 

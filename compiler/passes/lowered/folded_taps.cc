@@ -64,9 +64,12 @@ int64_t LinesOf(const Folded& f, int64_t piece) {
 }  // namespace
 
 bool HasFewChannels(const abi::Problem& p, int64_t piece) {
+  if (p.family != abi::Family::kConv) return false;
   const abi::View& x = p.inputs[0];
-  return p.family == abi::Family::kConv && x.shape[1] < piece && abi::ElementsOf(x) > 0;
+  return x.shape[1] < piece && abi::ElementsOf(x) > 0;
 }
+
+bool FoldedAlongSum(DType weights) { return DTypeBytes(weights) != 2; }
 
 std::string RefuseFolding(const abi::Problem& p) {
   const auto& a = p.as<abi::ConvAttrs>();
@@ -99,8 +102,9 @@ Folded FoldedOf(const abi::Problem& p, int64_t piece, bool zero_padding) {
   Folded best = FoldedWith(p, piece, 1, 1, zero_padding);
   const int64_t windows = abi::ElementsOf(p.outputs[0]) / p.outputs[0].shape[1];
   if (windows < kManyLines / std::max<int64_t>(LinesOf(best, piece), 1)) return best;
-  const int64_t apart = RowsApart(p), codes_in_piece = kFoldedPieceBytes;
-  const int64_t most = piece == codes_in_piece ? p.inputs[1].shape[2] + apart - 1 : apart;
+  const bool codes = piece == kFoldedPieceBytes;
+  const int64_t apart = RowsApart(p);
+  const int64_t most = codes ? p.inputs[1].shape[2] + apart - 1 : apart;
   for (int64_t rows = apart; apart > 0 && rows <= most; rows += apart) {
     const Folded together = FoldedWith(p, piece, rows, apart, zero_padding);
     if (rows > apart && together.length > kLinePieces * piece) break;

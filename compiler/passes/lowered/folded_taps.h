@@ -1,5 +1,5 @@
 /// How the taps of a convolution of few channels lie beside each other (pass fold-taps): the shapes
-/// and views of its stored input and weights. All but the first two are of convolutions that
+/// and views of its stored input and weights. From FoldedOf on, convolutions are those that
 /// RefuseFolding does not refuse.
 #pragma once
 
@@ -36,6 +36,10 @@ struct Folded {
 /// Whether it is a convolution with fewer channels than such a piece has elements (`piece`), as the
 /// first convolution of many models is.
 bool HasFewChannels(const abi::Problem& p, int64_t piece);
+
+/// Whether folded weights of this dtype are stored along the sum: tensor cores take weights of 16
+/// bits in either order, others only so.
+bool FoldedAlongSum(DType weights);
 
 /// Empty, or why the taps of a convolution cannot be folded.
 std::string RefuseFolding(const abi::Problem& p);
