@@ -43,6 +43,7 @@ void Record(PassContext& context, const ir::LoweredStep& step, const std::string
                              schema::Subject::ValueOf(SubjectForm::kWeights, name, step.sources),
                              "store-weights");
   d.choice = order.name;
+  d.cost_us = order.cost_us;
   d.Because(order.reason, order.why).alternatives = order.alternatives;
   context.Record(std::move(d));
 }

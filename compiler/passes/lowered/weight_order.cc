@@ -1,6 +1,8 @@
 #include "compiler/passes/lowered/weight_order.h"
 
 #include "compiler/ir/views.h"
+#include "compiler/passes/lowered/kernel_guard.h"
+#include "kernels/abi/choice.h"
 #include "kernels/abi/kernel.h"
 
 namespace aicf {
@@ -99,12 +101,47 @@ bool IsTakenByHopper(Problem p, const Dims& axes, const abi::DeviceSpec& device)
 }
 
 WeightOrder ByRule(Dims axes) {
-  return {std::move(axes),
-          " outputs last",
-          "output channels innermost",
-          Reason::kRule,
-          "neighbouring threads compute neighbouring output channels",
-          {{"model order", "cost: neighbouring threads would read far apart", -1}}};
+  WeightOrder order;
+  order.axes = std::move(axes);
+  order.suffix = " outputs last";
+  order.name = "output channels innermost";
+  order.why = "neighbouring threads compute neighbouring output channels";
+  order.alternatives = {{"model order", "cost: neighbouring threads would read far apart", -1}};
+  return order;
+}
+
+// Whether one of the kernels for few rows is the fastest for the product.
+bool IsFastestWithFewRows(const Problem& p, double fastest_us, const abi::DeviceSpec& device) {
+  for (const std::string_view key :
+       {"cuda.gemm.gemv", "cuda.gemm.stream", "cuda.gemm.stream_rows"}) {
+    const abi::KernelInfo* kernel = abi::FindKernel(key);
+    if (kernel == nullptr || !kernel->supports(p, device).empty()) continue;
+    const std::optional<abi::Candidate> own = abi::BestCandidate(*kernel, p, device);
+    const double launch_us = device.programmatic ? device.launch_us : 0;
+    if (own && own->cost_us - launch_us <= fastest_us) return true;
+  }
+  return false;
+}
+
+// The order `axes` for a product of few rows with weights of 16 bits, where that is predicted to be
+// faster than with the weights as they are. Such products wait for their weights. Weights that are
+// neighbours along the sum are read faster, and come in tiles of any multiple of 16 columns, so
+// that all multiprocessors are at work; others come in tiles of 64 to 256 columns.
+std::optional<WeightOrder> ForFewRows(Problem p, const Dims& axes, const abi::DeviceSpec& device) {
+  if (DTypeBytes(p.inputs[1].dtype) != 2) return std::nullopt;
+  std::string refusal;
+  const std::optional<double> other_us = PredictedUs(p, device, &refusal);
+  p.inputs[1].strides = ir::StridesInOrder(p.inputs[1].shape, axes);
+  const std::optional<double> own_us = PredictedUs(p, device, &refusal);
+  if (!own_us || !other_us || *own_us >= *other_us) return std::nullopt;
+  if (!IsFastestWithFewRows(p, *own_us, device)) return std::nullopt;
+  WeightOrder order;
+  order.axes = axes;
+  order.reason = Reason::kPredicted;
+  order.cost_us = *own_us;
+  order.why = "products of few rows read weights faster that are neighbours along the sum";
+  order.alternatives = {{"model order", "", *other_us}};
+  return order;
 }
 
 // The order `axes`, where a kernel takes it and not `other`, or has tiles for it that suit the
@@ -148,6 +185,7 @@ std::optional<WeightOrder> OfProduct(const Problem& p, const abi::DeviceSpec& de
   if (p.inputs[1].shape.rank() < 2) return std::nullopt;
   std::optional<WeightOrder> turned =
       ForTensorCores(p, RowsLast(p), AsTheyAre(p), "model order", device);
+  if (!turned) turned = ForFewRows(p, RowsLast(p), device);
   if (!turned) return std::nullopt;
   turned->suffix = " k last";
   turned->name = "k innermost";

@@ -14,6 +14,7 @@ struct WeightOrder {
   std::string suffix;  ///< of the stored constant's name
   std::string name;    ///< the decision's choice
   Reason reason = Reason::kRule;
+  double cost_us = -1;  ///< predicted for the step with this order; -1: not asked
   std::string why;
   std::vector<Alternative> alternatives;
 };
@@ -22,9 +23,11 @@ struct WeightOrder {
 /// cases: where the step multiplies tf32 or operands of 8 bits, for which a kernel
 /// (cuda.conv.hopper) takes no other order; and where it sums many products of 16 bits and that
 /// kernel's tiles of 96 or 160 columns divide the output channels. The weights of a matrix product
-/// have k innermost in the same two cases (cuda.gemm.hopper); otherwise the result is nullopt, and
-/// they stay as they are. REQUIRES: `problem` is a convolution or a product whose input 1 is dense
-/// weights, and has the dtypes that the step will have.
+/// have k innermost in the same two cases (cuda.gemm.hopper), and where a kernel for few rows
+/// (cuda.gemm.gemv, stream and stream_rows) is predicted to be faster with this order than any
+/// kernel without it; otherwise the result is nullopt, and they stay as they are. REQUIRES:
+/// `problem` is a convolution or a product whose input 1 is dense weights, and has the dtypes that
+/// the step will have.
 std::optional<WeightOrder> ChooseWeightOrder(const abi::Problem& problem,
                                              const abi::DeviceSpec& device);
 

@@ -1,4 +1,4 @@
-// Which weights lie along the sum for the sake of tiles of 96 and 160 columns.
+// Which weights lie along the sum: those for tiles of 96 and 160 columns, and for few rows.
 #include "compiler/passes/lowered/weight_order.h"
 
 #include <gtest/gtest.h>
@@ -11,13 +11,13 @@ namespace {
 const abi::DeviceSpec kHopper = *abi::FindDevice("cuda:sm_90a");
 
 abi::Problem Product(int64_t k, int64_t n, DType dtype = DType::kF16,
-                     abi::MathMode math = abi::MathMode::kFp16) {
+                     abi::MathMode math = abi::MathMode::kFp16, int64_t rows = 512) {
   abi::Problem p;
   p.family = abi::Family::kGemm;
   p.math = math;
   p.attrs = abi::GemmAttrs{};
-  p.inputs = {abi::DenseView(dtype, {512, k}), abi::DenseView(dtype, {k, n})};
-  p.outputs = {abi::DenseView(dtype, {512, n})};
+  p.inputs = {abi::DenseView(dtype, {rows, k}), abi::DenseView(dtype, {k, n})};
+  p.outputs = {abi::DenseView(dtype, {rows, n})};
   p.core_inputs = 2;
   return p;
 }
@@ -72,6 +72,25 @@ TEST(WeightOrder, StaysWhereSumsAreShort) {
   // Nine taps of 24 and of 32 channels.
   EXPECT_EQ(ChooseWeightOrder(Convolution(24, 320), kHopper)->name, "output channels innermost");
   EXPECT_EQ(ChooseWeightOrder(Convolution(32, 320), kHopper)->name, "input channels innermost");
+}
+
+TEST(WeightOrder, LiesAlongTheSumWhereFewRowsAreFasterWithIt) {
+  using abi::MathMode;
+  for (int64_t rows : {1, 2, 4, 16, 32, 64}) {
+    const auto order =
+        ChooseWeightOrder(Product(4096, 14336, DType::kBF16, MathMode::kBf16, rows), kHopper);
+    ASSERT_TRUE(order.has_value()) << rows;
+    EXPECT_EQ(order->axes, (Dims{1, 0})) << rows;
+    EXPECT_EQ(order->reason, Reason::kPredicted) << rows;
+    EXPECT_LT(order->cost_us, order->alternatives.at(0).cost_us) << rows;
+  }
+  // More rows, weights of 32 bits, and a kernel that is as fast with both orders.
+  const auto stays = [](DType dtype, MathMode math, int64_t n, int64_t rows) {
+    return !ChooseWeightOrder(Product(768, n, dtype, math, rows), kHopper).has_value();
+  };
+  EXPECT_TRUE(stays(DType::kBF16, MathMode::kBf16, 14336, 65));
+  EXPECT_TRUE(stays(DType::kF32, MathMode::kFp32, 14336, 16));
+  EXPECT_TRUE(stays(DType::kBF16, MathMode::kBf16, 768, 16));
 }
 
 }  // namespace
