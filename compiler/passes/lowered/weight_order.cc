@@ -110,7 +110,21 @@ WeightOrder ByRule(Dims axes) {
   return order;
 }
 
-// Whether one of the kernels for few rows is the fastest for the product.
+// Whether weights along the sum were measured to be faster with a kernel for few rows
+// (bench/results/h200_products.md). cuda.gemm.gemv was slower than cuda.gemm.hopper with columns of
+// 6 KB or with four rows, and cuda.gemm.stream_rows with 32 rows and 8 MB of weights, although
+// predictions said otherwise.
+bool GainsFromOrder(std::string_view key, const Problem& p) {
+  constexpr int64_t kMostColumnBytes = 4096, kManyWeightBytes = 16 << 20;
+  const Extents weights = ExtentsOf(p);
+  const int64_t rows = p.outputs[0].shape[p.outputs[0].shape.rank() - 2];
+  const int64_t column_bytes = weights.terms * DTypeBytes(p.inputs[1].dtype);
+  if (key == "cuda.gemm.gemv") return rows <= 2 && column_bytes <= kMostColumnBytes;
+  if (key == "cuda.gemm.stream") return true;
+  return rows <= 16 || column_bytes * weights.columns >= kManyWeightBytes;
+}
+
+// Whether a kernel for few rows that gains from the order is the fastest for the product.
 bool IsFastestWithFewRows(const Problem& p, double fastest_us, const abi::DeviceSpec& device) {
   for (const std::string_view key :
        {"cuda.gemm.gemv", "cuda.gemm.stream", "cuda.gemm.stream_rows"}) {
@@ -118,7 +132,7 @@ bool IsFastestWithFewRows(const Problem& p, double fastest_us, const abi::Device
     if (kernel == nullptr || !kernel->supports(p, device).empty()) continue;
     const std::optional<abi::Candidate> own = abi::BestCandidate(*kernel, p, device);
     const double launch_us = device.programmatic ? device.launch_us : 0;
-    if (own && own->cost_us - launch_us <= fastest_us) return true;
+    if (own && own->cost_us - launch_us <= fastest_us) return GainsFromOrder(key, p);
   }
   return false;
 }

@@ -11,6 +11,9 @@ struct StepLoad {
   double us = 0;                     ///< predicted or measured
   int64_t blocks = 0;                ///< of its launch; 0: unknown, so that nothing runs beside it
   std::vector<uint32_t> needs = {};  ///< earlier steps, ascending
+  /// As few multiprocessors as hold all blocks at the same time; 0: unknown.
+  int64_t multiprocessors = 0;
+  bool stays = false;  ///< it is not to run earlier than where it stands
 };
 
 /// Runs that lie next to each other in the program, none of which needs another one: run i is the

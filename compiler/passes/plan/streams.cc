@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/passes/plan/early_runs.h"
 #include "compiler/passes/plan/gathering.h"
 #include "compiler/passes/plan/order_decisions.h"
 #include "compiler/passes/plan/side_runs.h"
@@ -13,6 +14,10 @@ namespace aicf {
 namespace {
 
 constexpr uint32_t kChoices = 4;  // streams that a decision lists
+
+// A step that runs early keeps the memory of its results for longer. Up to this size the arena
+// hardly grows.
+constexpr int64_t kMostEarlyBytes = 1 << 20;
 
 class StreamChooser {
  public:
@@ -35,13 +40,21 @@ class StreamChooser {
     std::vector<StepLoad> loads;
     for (size_t s = 0; s < p_.steps.size(); ++s) {
       const schema::Step& step = p_.steps[s];
-      const int64_t blocks = BlocksOf(step.launch);
-      loads.push_back({us[s], IsOwnKernel(step) && us[s] >= 0 ? blocks : 0, needs_[s]});
+      const bool known = IsOwnKernel(step) && us[s] >= 0;
+      const int64_t sms = MultiprocessorsFor(step.launch, context_.device);
+      loads.push_back({us[s], known ? BlocksOf(step.launch) : 0, needs_[s], known ? sms : 0,
+                       OutputBytes(step) > kMostEarlyBytes});
     }
     const SideRules rules = {context_.device.sm_count, kChoices, kForkJoinUs, kLongStepUs};
-    for (const SideRuns& group : FindSideRuns(loads, rules)) {
-      PlaceGroup(group);
-    }
+    const std::vector<SideRuns> groups = FindSideRuns(loads, rules);
+    for (const SideRuns& group : groups) PlaceGroup(group);
+    for (const EarlyRun& run : FindEarlyRuns(loads, groups, rules)) PlaceEarly(run);
+  }
+
+  int64_t OutputBytes(const schema::Step& step) const {
+    int64_t bytes = 0;
+    for (const uint32_t id : step.outputs) bytes += p_.buffers[id].bytes;
+    return bytes;
   }
 
   void PlaceGroup(const SideRuns& group) {
@@ -60,6 +73,16 @@ class StreamChooser {
       if (group.starts[0] > 0) edges_[first].push_back(group.starts[0] - 1);
       if (group.end < p_.steps.size()) edges_[group.end].push_back(end - 1);
     }
+  }
+
+  void PlaceEarly(const EarlyRun& run) {
+    for (uint32_t s = run.start; s < run.end; ++s) {
+      p_.steps[s].stream = run.stream;
+      reasons_[s] = StrCat(
+          "it needs nothing of the steps from ", schema::ToString(p_.steps[run.host].sources),
+          " on and fits on the device beside them, which saves ", TimeText(run.saves_us));
+    }
+    if (run.host > 0) edges_[run.start].push_back(run.host - 1);
   }
 
   Status Decide() {

@@ -12,7 +12,10 @@ namespace aicf {
 /// consecutive steps that can go beside the run in front of it: neither needs the other, all
 /// launches of both together leave room on the device, and the shorter run takes longer than a fork
 /// and a join cost. Times are those of the "kernel" decisions. Side streams begin after the step
-/// before the two runs, and the step after them waits for all. Records one "stream" decision
+/// before the two runs, and the step after them waits for all. A step with small results also
+/// leaves stream 0 where it belongs to a run that needs nothing of many steps before it, and where
+/// some of these leave multiprocessors idle that it can use; only what needs it then waits for it
+/// (compiler/passes/plan/early_runs.h). Records one "stream" decision
 /// per step; a wish puts a step on any stream, and what it needs becomes a wait. Errors:
 /// kUnsupported for a wish in an entry point that skips or repeats steps; kBadArtifact when loops
 /// do not nest.

@@ -357,6 +357,26 @@ TEST(ChooseStreams, ShortStepsFollowEachOther) {
             "beside a step of at least 5 us");
 }
 
+// Two short steps, one that fills the device, one that needs none of them, and their sum.
+TEST(ChooseStreams, AStepThatNeedsNothingBeginsEarly) {
+  SumBuilder b;
+  const uint32_t x = b.Add(schema::Role::kInput);
+  const uint32_t chain = b.Sum(b.Sum(x, x), x);
+  b.Resize(1 << 22);
+  const uint32_t large = b.Add(schema::Role::kInput);
+  b.Sum(large, large, schema::Role::kOutput);
+  b.Resize(64);
+  b.Sum(chain, b.Sum(x, x), schema::Role::kOutput);
+  const StreamPlan planned = Plan(b.Finish());
+  ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
+  for (int s = 0; s < 5; ++s) EXPECT_EQ(planned.step(s).stream, s == 3 ? 1u : 0u) << s;
+  EXPECT_TRUE(planned.step(3).waits.empty());
+  EXPECT_EQ(planned.step(4).waits, (std::vector<uint32_t>{3}));
+  EXPECT_EQ(ReasonText(*planned.Find(DecisionKind::kStream, 3)),
+            "predicted: it needs nothing of the steps from [sum0] on and fits on the device beside "
+            "them, which saves 5 us");
+}
+
 // Two values that are live at once on two streams take bytes of their own, though the steps that
 // use them lie apart in the program.
 TEST(ChooseStreams, ConcurrentValuesShareNoBytes) {

@@ -1,0 +1,169 @@
+#include "compiler/passes/plan/early_runs.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace aicf {
+namespace {
+
+constexpr uint32_t kNone = ~0u;
+constexpr uint32_t kMostHosts = 1024;  // that are looked at for a run
+
+// A run, and the first step beside which it may begin.
+struct Run {
+  uint32_t start = 0, end = 0;
+  uint32_t earliest = 0;
+  double us = 0, longest_us = 0;
+  int64_t multiprocessors = 0;  // of its largest launch
+};
+
+struct RunHost {
+  uint32_t end = 0;
+  uint32_t streams = 1;
+  double us = 0, longest_us = 0;
+  int64_t multiprocessors = 0;
+};
+
+class EarlySearch {
+ public:
+  EarlySearch(const std::vector<StepLoad>& steps, std::span<const SideRuns> groups,
+              const SideRules& rules)
+      : steps_(steps), groups_(groups), rules_(rules) {
+    group_of_.assign(steps.size(), kNone);
+    hosts_run_.assign(steps.size(), false);
+    for (uint32_t g = 0; g < groups.size(); ++g) {
+      std::fill(group_of_.begin() + groups[g].starts[0], group_of_.begin() + groups[g].end, g);
+    }
+  }
+
+  std::vector<EarlyRun> Find() {
+    std::vector<EarlyRun> found;
+    for (uint32_t s = 1; s < steps_.size(); ++s) {
+      std::optional<EarlyRun> best;
+      for (const Run& run : From(s)) {
+        const std::optional<EarlyRun> made = BestOf(run);
+        if (made && (!best || made->saves_us > best->saves_us)) best = made;
+      }
+      if (!best) continue;
+      Claim(*best);
+      found.push_back(*best);
+      s = best->end - 1;
+    }
+    return found;
+  }
+
+ private:
+  bool Runs(const StepLoad& step) const { return step.blocks > 0 && step.multiprocessors > 0; }
+
+  // One after the last of the step's needs that are before `start`.
+  uint32_t EarliestOf(const StepLoad& step, uint32_t start) const {
+    const auto past = std::ranges::lower_bound(step.needs, start);
+    return past == step.needs.begin() ? 0 : *(past - 1) + 1;
+  }
+
+  // The runs that begin with step `start`. A run goes on with steps that need it. Where a step also
+  // needs something later than the run does so far, there is a run that ends before it, and one
+  // that begins later.
+  std::vector<Run> From(uint32_t start) const {
+    std::vector<Run> runs;
+    Run run{start, start};
+    while (run.end < steps_.size() && run.end - start < kLongestRun) {
+      const StepLoad& step = steps_[run.end];
+      const uint32_t earliest = std::max(run.earliest, EarliestOf(step, start));
+      const bool follows = !step.needs.empty() && step.needs.back() >= start;
+      if (earliest >= start || !Runs(step) || step.stays || group_of_[run.end] != kNone) break;
+      if (run.end > start && !follows) break;
+      if (run.end > start && earliest > run.earliest) runs.push_back(run);
+      run.earliest = earliest;
+      run.us += step.us;
+      run.longest_us = std::max(run.longest_us, step.us);
+      run.multiprocessors = std::max(run.multiprocessors, step.multiprocessors);
+      ++run.end;
+    }
+    if (run.end > start) runs.push_back(run);
+    return runs;
+  }
+
+  // Adds steps [first, end) to a host, one after the other, until they take `enough_us`. False
+  // where the first one has no room for the run.
+  bool Extend(RunHost& host, uint32_t first, uint32_t end, double enough_us, int64_t room) const {
+    double us = 0;
+    int64_t taken = 0;
+    uint32_t s = first;
+    for (; s < end && us < enough_us; ++s) {
+      const StepLoad& step = steps_[s];
+      if (!Runs(step) || step.blocks > rules_.room) break;
+      if (step.multiprocessors > room - host.multiprocessors) break;
+      taken = std::max(taken, step.multiprocessors);
+      us += step.us;
+      host.longest_us = std::max(host.longest_us, step.us);
+    }
+    host.end = s;
+    host.us = std::max(host.us, us);
+    host.multiprocessors += taken;
+    return s > first;
+  }
+
+  // What runs from step `at` on and has room for the run beside it.
+  std::optional<RunHost> HostAt(uint32_t at, const Run& run) const {
+    if (hosts_run_[at]) return std::nullopt;
+    const int64_t room = rules_.room - run.multiprocessors;
+    RunHost host;
+    if (group_of_[at] == kNone) {
+      uint32_t end = at;
+      while (end < run.start && group_of_[end] == kNone && !hosts_run_[end]) ++end;
+      if (!Extend(host, at, end, run.us, room)) return std::nullopt;
+      return host;
+    }
+    const SideRuns& group = groups_[group_of_[at]];
+    if (at != group.starts[0] || group.end > run.start) return std::nullopt;
+    host.streams = static_cast<uint32_t>(group.starts.size());
+    for (size_t r = 0; r < group.starts.size(); ++r) {
+      const uint32_t end = r + 1 < group.starts.size() ? group.starts[r + 1] : group.end;
+      constexpr double kAll = 1e30;
+      if (!Extend(host, group.starts[r], end, kAll, room) || host.end != end) return std::nullopt;
+    }
+    return host;
+  }
+
+  std::optional<EarlyRun> BestOf(const Run& run) const {
+    std::optional<EarlyRun> best;
+    const uint32_t end = std::min(run.start, run.earliest + kMostHosts);
+    for (uint32_t at = run.earliest; at < end; ++at) {
+      const std::optional<RunHost> host = HostAt(at, run);
+      if (!host || host->streams >= rules_.streams) continue;
+      if (std::max(host->longest_us, run.longest_us) < rules_.long_us) continue;
+      const double saves = std::min(host->us, run.us);
+      if (saves <= rules_.cost_us || (best && saves <= best->saves_us)) continue;
+      best = {run.start, run.end, at, host->streams, saves};
+    }
+    return best;
+  }
+
+  // No other run begins beside the steps that host this one.
+  void Claim(const EarlyRun& run) {
+    const uint32_t group = group_of_[run.host];
+    double left = run.saves_us;
+    for (uint32_t s = run.host; s < run.start; ++s) {
+      if (group != kNone ? s >= groups_[group].end : left <= 0) break;
+      hosts_run_[s] = true;
+      left -= steps_[s].us;
+    }
+    std::fill(hosts_run_.begin() + run.start, hosts_run_.begin() + run.end, true);
+  }
+
+  const std::vector<StepLoad>& steps_;
+  std::span<const SideRuns> groups_;
+  const SideRules& rules_;
+  std::vector<uint32_t> group_of_;  // by step; kNone: in no group
+  std::vector<bool> hosts_run_;     // by step: hosts an early run, or is in one
+};
+
+}  // namespace
+
+std::vector<EarlyRun> FindEarlyRuns(const std::vector<StepLoad>& steps,
+                                    std::span<const SideRuns> groups, const SideRules& rules) {
+  return EarlySearch(steps, groups, rules).Find();
+}
+
+}  // namespace aicf

@@ -1,0 +1,32 @@
+/// Which runs of steps are worth starting long before the steps in front of them have run.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compiler/passes/plan/side_runs.h"
+
+namespace aicf {
+
+/// Steps [start, end), which need nothing of the steps [host, start), but the step before `start`
+/// among them. They are to begin when the steps before `host` have ended, beside the steps from
+/// `host` on, on a stream of their own.
+struct EarlyRun {
+  uint32_t start = 0, end = 0;
+  uint32_t host = 0;
+  uint32_t stream = 0;  ///< the first that no step beside the run is on
+  double saves_us = 0;  ///< what it saves, before its cost
+};
+
+/// Early runs beside single steps, or beside a group of runs that are beside each other already. A
+/// host leaves multiprocessors idle: none of its launches has more blocks than rules.room, and it
+/// and the run need no more multiprocessors at once (StepLoad::multiprocessors). Costs and lengths
+/// are judged as in FindSideRuns. Of several hosts the one that saves the most is taken, of equals
+/// the first, and each hosts one run. A step that may not begin early (StepLoad::stays) is in no
+/// run. REQUIRES: `groups` are those of FindSideRuns for the same steps. Deterministic.
+/// Only the first 1024 hosts of a run are looked at, so that the cost is linear in the steps.
+std::vector<EarlyRun> FindEarlyRuns(const std::vector<StepLoad>& steps,
+                                    std::span<const SideRuns> groups, const SideRules& rules);
+
+}  // namespace aicf
