@@ -268,7 +268,7 @@ std::string NormMoments::AddEpilogue(ir::LoweredStep& step) const {
   p.inputs.insert(p.inputs.begin() + p.core_inputs, views.begin(), views.end());
   step.inputs.insert(step.inputs.begin() + p.core_inputs, views.size(), kLater);
   const bool fits = p.epilogue.nodes.size() <= abi::kMaxExprNodes &&
-                    own + p.extra_inputs() <= abi::kMaxExprInputs;
+                    raws + p.extra_inputs() <= abi::kMaxExprInputs;
   return fits ? "" : StrCat("limits: the epilogue of ", NamesOf(step), " is too long");
 }
 
