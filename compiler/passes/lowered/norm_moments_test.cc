@@ -71,6 +71,29 @@ ir::Lowered Chain(int64_t rows, int64_t inner, int64_t terms, int64_t columns) {
   return *parsed;
 }
 
+// The same as Program, with `count` vectors that the product's epilogue adds to its results.
+ir::Lowered WithVectors(int count) {
+  std::string buffers, operands = "%3, %2", views, nodes = "%0 = in 0 : f32";
+  for (int i = 0; i < count; ++i) {
+    buffers += Buffer(5 + i, "constant", StrCat("b", i), DType::kF32, "768", kNoData);
+    operands += StrCat(", %", 5 + i);
+    views += ", f32 784x768 [0, 1]+0";
+    nodes += StrCat("; %", 2 * i + 1, " = in ", i + 1, " : f32; %", 2 * i + 2, " = add %", 2 * i,
+                    " %", 2 * i + 1, " : f32");
+  }
+  const auto parsed = ir::ParseLowered(StrCat(
+      "lowered \"g\"\n", Buffer(0, "input", "x", DType::kF16, "784x192"),
+      Buffer(1, "constant", "g", DType::kF32, "192", kNoData),
+      Buffer(2, "constant", "w", DType::kF16, "192x768", kNoData),
+      Buffer(3, "temp", "n", DType::kF16, "784x192"),
+      Buffer(4, "output", "y", DType::kF16, "784x768"), buffers, "inputs %0\noutputs %4\n",
+      Norm("(%0, %1) -> (%3)", 784, 192), "step [\"up\"] (", operands,
+      ") -> (%4) : gemm math=fp16 core=2 in(", Matrix(784, 192), ", ", Matrix(192, 768), views,
+      ") out(", Matrix(784, 768), ") pro id epi (", nodes, ") -> %", 2 * count, "\n"));
+  EXPECT_TRUE(parsed.ok()) << parsed.status().ToString();
+  return *parsed;
+}
+
 // Without a name a device has no kernels: what is legal happens.
 Status Move(ir::Lowered& program, std::string_view device) {
   DecisionLog decisions;
@@ -107,6 +130,13 @@ TEST(NormMoments, MoveWhereSummingUpTakesLessThanAStep) {
   EXPECT_EQ(StepsAfter(Program(100352, 96, 384), "cuda:sm_90a"), 1u)
       << "a norm of many rows takes longer";
   EXPECT_EQ(StepsAfter(Program(128, 768, 2304), "cuda:sm_90a"), 2u) << "12 steps of the sum";
+}
+
+// The sum, mean and scale, the norm's vector of columns, and the vectors of the product are read.
+TEST(NormMoments, MoveWhereTheEpilogueHasRoomForItsOperands) {
+  static_assert(abi::kMaxExprInputs == 12);
+  EXPECT_EQ(StepsAfter(WithVectors(8), ""), 1u);
+  EXPECT_EQ(StepsAfter(WithVectors(9), ""), 2u);
 }
 
 TEST(NormMoments, StayWhereNoKernelSumsThemUp) {

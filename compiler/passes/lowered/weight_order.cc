@@ -111,15 +111,17 @@ WeightOrder ByRule(Dims axes) {
 }
 
 // Whether weights along the sum were measured to be faster with a kernel for few rows
-// (bench/results/h200_products.md). cuda.gemm.gemv was slower than cuda.gemm.hopper with columns of
-// 6 KB or with four rows, and cuda.gemm.stream_rows with 32 rows and 8 MB of weights, although
-// predictions said otherwise.
+// (bench/results/h200_products.md). cuda.gemm.gemv was slower than cuda.gemm.hopper with two rows
+// and columns of 6 KB, and with four rows; cuda.gemm.stream_rows was with 32 rows and 8 MB of
+// weights. Predictions said otherwise.
 bool GainsFromOrder(std::string_view key, const Problem& p) {
-  constexpr int64_t kMostColumnBytes = 4096, kManyWeightBytes = 16 << 20;
+  constexpr int64_t kMostColumnBytes = 6144, kManyWeightBytes = 16 << 20;
   const Extents weights = ExtentsOf(p);
   const int64_t rows = p.outputs[0].shape[p.outputs[0].shape.rank() - 2];
   const int64_t column_bytes = weights.terms * DTypeBytes(p.inputs[1].dtype);
-  if (key == "cuda.gemm.gemv") return rows <= 2 && column_bytes <= kMostColumnBytes;
+  if (key == "cuda.gemm.gemv") {
+    return rows <= 2 && column_bytes <= (rows == 1 ? kMostColumnBytes : kMostColumnBytes / 2);
+  }
   if (key == "cuda.gemm.stream") return true;
   return rows <= 16 || column_bytes * weights.columns >= kManyWeightBytes;
 }

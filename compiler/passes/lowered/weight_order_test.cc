@@ -84,7 +84,8 @@ TEST(WeightOrder, LiesAlongTheSumWhereFewRowsAreFasterWithIt) {
     EXPECT_EQ(order->reason, Reason::kPredicted) << rows;
     EXPECT_LT(order->cost_us, order->alternatives.at(0).cost_us) << rows;
   }
-  EXPECT_TRUE(ChooseWeightOrder(Product(2048, 1000, DType::kF16, MathMode::kFp16, 2), kHopper));
+  EXPECT_TRUE(ChooseWeightOrder(Product(1024, 1000, DType::kF16, MathMode::kFp16, 2), kHopper));
+  EXPECT_TRUE(ChooseWeightOrder(Product(3072, 768, DType::kF16, MathMode::kFp16, 1), kHopper));
   // More rows, weights of 32 bits, a kernel that is as fast with both orders, and what was measured
   // to be slower.
   const auto stays = [](int64_t k, int64_t n, int64_t rows, DType dtype = DType::kBF16,
@@ -94,7 +95,7 @@ TEST(WeightOrder, LiesAlongTheSumWhereFewRowsAreFasterWithIt) {
   EXPECT_TRUE(stays(768, 14336, 65));
   EXPECT_TRUE(stays(768, 14336, 16, DType::kF32, MathMode::kFp32));
   EXPECT_TRUE(stays(768, 768, 16));
-  EXPECT_TRUE(stays(3072, 768, 1));
+  EXPECT_TRUE(stays(3072, 768, 2));
   EXPECT_TRUE(stays(768, 3072, 4));
   EXPECT_TRUE(stays(2048, 2048, 32));
 }

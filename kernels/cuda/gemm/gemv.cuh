@@ -116,13 +116,14 @@ AICF_DEVICE void RowsOfB(const Args& args, const Operands& in, index_t n0, index
 }
 
 /// A column of B whose k the lanes of one warp divide. Each lane has kUnroll vectors of each half
-/// in flight at once: all of its vectors where the column is short, otherwise as many as the sums
-/// of the rows leave registers for.
+/// in flight at once: all of its vectors where the column is short. Otherwise they come in turns of
+/// the same size, as few as the registers that the sums of the rows leave allow.
 struct SharedColumn {
   static constexpr index_t kStride = 32 * kPiece;
   static constexpr index_t kVectors = kLength > 0 ? (kLength - 1) / kStride + 1 : 1;
-  static constexpr int kMost = kM <= 2 && kProductHalves == 1 ? 8 : 4;
-  static constexpr int kUnroll = kVectors < kMost ? static_cast<int>(kVectors) : kMost;
+  static constexpr int kMost = kProductHalves > 1 || kM > 2 ? 4 : kM == 2 ? 8 : 12;
+  static constexpr index_t kTurns = (kVectors - 1) / kMost + 1;
+  static constexpr int kUnroll = static_cast<int>((kVectors - 1) / kTurns + 1);
   static constexpr bool kWholeTurns = kLength > 0 && kLength % (kUnroll * kStride) == 0;
   const Operands& in;
   const index_t n;
