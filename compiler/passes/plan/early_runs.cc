@@ -7,7 +7,7 @@ namespace aicf {
 namespace {
 
 constexpr uint32_t kNone = ~0u;
-constexpr uint32_t kMostHosts = 1024;  // that are looked at for a run
+constexpr uint32_t kMostHosts = 256;  // that are looked at for a run
 
 // A run, and the first step beside which it may begin.
 struct Run {
@@ -84,14 +84,16 @@ class EarlySearch {
     return runs;
   }
 
-  // Adds steps [first, end) to a host, one after the other, until they take `enough_us`. False
-  // where the first one has no room for the run.
-  bool Extend(RunHost& host, uint32_t first, uint32_t end, double enough_us, int64_t room) const {
+  // Adds steps of `group` (kNone: of no group) from [first, end) to a host, one after the other,
+  // until they take `enough_us`. False where the first one has no room for the run.
+  bool Extend(RunHost& host, uint32_t first, uint32_t end, uint32_t group, double enough_us,
+              int64_t room) const {
     double us = 0;
     int64_t taken = 0;
     uint32_t s = first;
     for (; s < end && us < enough_us; ++s) {
       const StepLoad& step = steps_[s];
+      if (group_of_[s] != group || hosts_run_[s]) break;
       if (!Runs(step) || step.blocks > rules_.room) break;
       if (step.multiprocessors > room - host.multiprocessors) break;
       taken = std::max(taken, step.multiprocessors);
@@ -106,28 +108,28 @@ class EarlySearch {
 
   // What runs from step `at` on and has room for the run beside it.
   std::optional<RunHost> HostAt(uint32_t at, const Run& run) const {
-    if (hosts_run_[at]) return std::nullopt;
     const int64_t room = rules_.room - run.multiprocessors;
+    const uint32_t of = group_of_[at];
     RunHost host;
-    if (group_of_[at] == kNone) {
-      uint32_t end = at;
-      while (end < run.start && group_of_[end] == kNone && !hosts_run_[end]) ++end;
-      if (!Extend(host, at, end, run.us, room)) return std::nullopt;
+    if (of == kNone) {
+      if (!Extend(host, at, run.start, kNone, run.us, room)) return std::nullopt;
       return host;
     }
-    const SideRuns& group = groups_[group_of_[at]];
+    const SideRuns& group = groups_[of];
     if (at != group.starts[0] || group.end > run.start) return std::nullopt;
     host.streams = static_cast<uint32_t>(group.starts.size());
     for (size_t r = 0; r < group.starts.size(); ++r) {
       const uint32_t end = r + 1 < group.starts.size() ? group.starts[r + 1] : group.end;
       constexpr double kAll = 1e30;
-      if (!Extend(host, group.starts[r], end, kAll, room) || host.end != end) return std::nullopt;
+      if (!Extend(host, group.starts[r], end, of, kAll, room) || host.end != end)
+        return std::nullopt;
     }
     return host;
   }
 
   std::optional<EarlyRun> BestOf(const Run& run) const {
     std::optional<EarlyRun> best;
+    if (run.us <= rules_.cost_us) return best;
     const uint32_t end = std::min(run.start, run.earliest + kMostHosts);
     for (uint32_t at = run.earliest; at < end; ++at) {
       const std::optional<RunHost> host = HostAt(at, run);

@@ -25,7 +25,7 @@ struct EarlyRun {
 /// are judged as in FindSideRuns. Of several hosts the one that saves the most is taken, of equals
 /// the first, and each hosts one run. A step that may not begin early (StepLoad::stays) is in no
 /// run. REQUIRES: `groups` are those of FindSideRuns for the same steps. Deterministic.
-/// Only the first 1024 hosts of a run are looked at, so that the cost is linear in the steps.
+/// Only the first 256 hosts of a run are looked at, so that the cost is linear in the steps.
 std::vector<EarlyRun> FindEarlyRuns(const std::vector<StepLoad>& steps,
                                     std::span<const SideRuns> groups, const SideRules& rules);
 

@@ -97,6 +97,14 @@ TEST(EarlyRuns, AHostHasOneRun) {
   EXPECT_EQ(found[1].start, 6u);
 }
 
+// With a search of all hosts for each run this would take minutes.
+TEST(EarlyRuns, CostsAsMuchForEachStepOfAWideProgram) {
+  std::vector<StepLoad> steps(100000, Load(6, {}, 100));
+  EXPECT_TRUE(FindEarlyRuns(steps, {}, kEarlyRules).empty()) << "no room beside each other";
+  for (StepLoad& step : steps) step.multiprocessors = 10;
+  EXPECT_EQ(FindEarlyRuns(steps, {}, kEarlyRules).size(), 128u) << "beside the first 256 steps";
+}
+
 // Whatever is found keeps its promises.
 TEST(EarlyRuns, RandomProgramsNeedNothingOfTheirHosts) {
   std::mt19937 random(11);
