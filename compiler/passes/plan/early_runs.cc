@@ -13,7 +13,7 @@ constexpr uint32_t kMostHosts = 256;  // that are looked at for a run
 struct Run {
   uint32_t start = 0, end = 0;
   uint32_t earliest = 0;
-  double us = 0, longest_us = 0;
+  double us = 0;
   int64_t multiprocessors = 0;  // of its largest launch
 };
 
@@ -76,7 +76,6 @@ class EarlySearch {
       if (run.end > start && earliest > run.earliest) runs.push_back(run);
       run.earliest = earliest;
       run.us += step.us;
-      run.longest_us = std::max(run.longest_us, step.us);
       run.multiprocessors = std::max(run.multiprocessors, step.multiprocessors);
       ++run.end;
     }
@@ -134,7 +133,7 @@ class EarlySearch {
     for (uint32_t at = run.earliest; at < end; ++at) {
       const std::optional<RunHost> host = HostAt(at, run);
       if (!host || host->streams >= rules_.streams) continue;
-      if (std::max(host->longest_us, run.longest_us) < rules_.long_us) continue;
+      if (host->longest_us < rules_.long_us) continue;
       const double saves = std::min(host->us, run.us);
       if (saves <= rules_.cost_us || (best && saves <= best->saves_us)) continue;
       best = {run.start, run.end, at, host->streams, saves};

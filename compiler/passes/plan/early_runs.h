@@ -21,10 +21,11 @@ struct EarlyRun {
 
 /// Early runs beside single steps, or beside a group of runs that are beside each other already. A
 /// host leaves multiprocessors idle: none of its launches has more blocks than rules.room, and it
-/// and the run need no more multiprocessors at once (StepLoad::multiprocessors). Costs and lengths
-/// are judged as in FindSideRuns. Of several hosts the one that saves the most is taken, of equals
-/// the first, and each hosts one run. A step that may not begin early (StepLoad::stays) is in no
-/// run. REQUIRES: `groups` are those of FindSideRuns for the same steps. Deterministic.
+/// and the run need no more multiprocessors at once (StepLoad::multiprocessors). One of its steps
+/// takes rules.long_us: a chain of shorter ones is mostly their starts, behind which nothing hides.
+/// Each run saves more than rules.cost_us. Of several hosts the one that saves the most is taken,
+/// of equals the first, and each hosts one run. A step that may not begin early (StepLoad::stays)
+/// is in no run. REQUIRES: `groups` are those of FindSideRuns for the same steps. Deterministic.
 /// Only the first 256 hosts of a run are looked at, so that the cost is linear in the steps.
 std::vector<EarlyRun> FindEarlyRuns(const std::vector<StepLoad>& steps,
                                     std::span<const SideRuns> groups, const SideRules& rules);

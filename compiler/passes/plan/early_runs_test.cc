@@ -56,7 +56,8 @@ TEST(EarlyRuns, WhereItDoesNotPay) {
   EXPECT_TRUE(none(steps)) << "its first step stays, the rest is short";
   steps = ChainAndRun();
   for (const int s : {0, 1, 3}) steps[s].us = 4;
-  EXPECT_TRUE(none(steps)) << "nothing but starts";
+  steps[5].us = 9;
+  EXPECT_TRUE(none(steps)) << "nothing but starts beside it";
   steps = ChainAndRun();
   for (const int s : {0, 1, 3}) steps[s].multiprocessors = 100;
   EXPECT_TRUE(none(steps)) << "no room beside them";
