@@ -73,7 +73,7 @@ TEST(EarlyRuns, WhereItDoesNotPay) {
 
 TEST(EarlyRuns, JoinsAGroupOnAStreamOfItsOwn) {
   // Steps 1 and 2 run beside 3 and 4.
-  const std::vector<StepLoad> steps = {Load(1, {}, 132), Load(4, {0}),        Load(3, {1}),
+  const std::vector<StepLoad> steps = {Load(1, {}, 132), Load(5, {0}),        Load(3, {1}),
                                        Load(4, {0}),     Load(3, {3}),        Load(20, {2, 4}, 132),
                                        Load(6, {}),      Load(5, {5, 6}, 132)};
   const auto groups = FindSideRuns(steps, {132, 4, 3});
