@@ -15,6 +15,7 @@ from aicf import _native
 from aicf.arrays import as_array, bits
 from aicf.dtypes import dtype_name
 from aicf.errors import FileError, InvalidArgument, errno_of, file_error
+from aicf.messages import handing_over
 from aicf.program import Program
 
 __all__ = ["compile", "load"]
@@ -133,8 +134,9 @@ def compile(
     external_data_dir: files that the model names may be links to files in this folder, as in caches of downloaded
         models; without it no link is followed.
 
-    The interpreter's lock is released meanwhile. Raises FileError, BadModel, Unsupported (all unsupported
-    nodes at once), InvalidArgument.
+    The interpreter's lock is released meanwhile. Warnings, such as that of a policy which cannot be honoured, go to
+    the logger "aicf" of :mod:`logging` when the call returns. Raises FileError, BadModel, Unsupported (all
+    unsupported nodes at once), InvalidArgument.
     """
     request = _native.CompileRequest()
     request.target = target
@@ -177,11 +179,12 @@ def compile(
     for name, value in (bind or {}).items():
         _bind(request, name, value)
     _find_nvrtc()
-    if isinstance(model, Program):
-        return Program(_native.compile_program(model._native, request))
-    if isinstance(model, (bytes, bytearray, memoryview)):
-        return Program(_native.compile_bytes(bytes(model), request))
-    return Program(_native.compile_file(os.fspath(model), request))
+    with handing_over():
+        if isinstance(model, Program):
+            return Program(_native.compile_program(model._native, request))
+        if isinstance(model, (bytes, bytearray, memoryview)):
+            return Program(_native.compile_bytes(bytes(model), request))
+        return Program(_native.compile_file(os.fspath(model), request))
 
 
 def _shapes(shapes: Shapes) -> dict[str, list[int]]:

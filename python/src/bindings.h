@@ -31,6 +31,8 @@ void BindCompile(nanobind::module_& m);
 void BindSession(nanobind::module_& m);
 void BindGenerator(nanobind::module_& m);
 void BindEmbedder(nanobind::module_& m);
+/// Begins to keep the library's messages, too.
+void BindMessages(nanobind::module_& m);
 /// Adds states, metas and the binding of the caller's memory to the class that BindSession makes.
 void BindStates(nanobind::module_& m, nanobind::class_<LiveSession>& session);
 

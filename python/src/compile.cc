@@ -24,6 +24,9 @@ Result<ShapeMap> ToShapes(const NamedShapes& given) {
 Status SetMath(const std::string& text, CompileOptions* options) {
   AICF_ASSIGN_OR_RETURN(options->math, ReadMathMode("math", text));
   options->math_given = true;
+  // An unknown target is refused by the compiler.
+  const Result<abi::DeviceSpec> device = abi::FindDevice(options->target);
+  if (device.ok()) WarnOfUnusedMath(*device, options->math);
   return OkStatus();
 }
 
@@ -99,7 +102,10 @@ Status SetDecisions(const CompileRequest& request, CompileOptions* options) {
   const Result<abi::DeviceSpec> device = abi::FindDevice(options->target);
   for (const std::string& clause : request.policy) {
     AICF_ASSIGN_OR_RETURN(const Policy policy, Policy::ParseClause(clause));
-    if (device.ok()) AICF_RETURN_IF_ERROR(CheckPolicyKernels(policy, *device));
+    if (device.ok()) {
+      for (const abi::MathMode mode : policy.MathModes()) WarnOfUnusedMath(*device, mode);
+      AICF_RETURN_IF_ERROR(CheckPolicyKernels(policy, *device));
+    }
     AICF_RETURN_IF_ERROR(options->policy.Add(policy));
   }
   if (request.policy_strict) options->policy_strict = *request.policy_strict;

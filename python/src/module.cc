@@ -13,4 +13,5 @@ NB_MODULE(_native, m) {
   aicf::python::BindSession(m);
   aicf::python::BindGenerator(m);
   aicf::python::BindEmbedder(m);
+  aicf::python::BindMessages(m);
 }

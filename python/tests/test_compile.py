@@ -1,6 +1,7 @@
 import errno
 import fcntl
 import json
+import logging
 import os
 import re
 import threading
@@ -51,6 +52,27 @@ def test_an_edited_decision_is_honoured(linear, linear_model, x):
     chosen = [d["choice"] for d in edited.decisions if d["kind"] == "kernel"]
     assert legal["choice"] in chosen
     np.testing.assert_allclose(edited.session().run(x)["y"], linear_expected(x), rtol=1e-6)
+
+
+def test_warnings_reach_the_logger(linear_model, caplog):
+    with caplog.at_level(logging.DEBUG, logger="aicf"):
+        aicf.compile(linear_model)
+    assert caplog.records == []
+    aicf.compile(linear_model, math="tf32")
+    (record,) = caplog.records
+    assert (record.name, record.levelno) == ("aicf", logging.WARNING)
+    assert "forms no products in tf32" in record.getMessage()
+
+
+def test_warnings_come_before_the_error(linear_model, caplog):
+    with pytest.raises(aicf.AicfError, match="no_such_kernel"):
+        aicf.compile(linear_model, math="tf32", edits=["step.0.kernel=no_such_kernel"])
+    assert any("forms no products in tf32" in r.getMessage() for r in caplog.records)
+
+
+def test_warnings_of_threads_come_once_each(linear_model, caplog):
+    in_threads([lambda: aicf.compile(linear_model, math="tf32")] * 4)
+    assert len(caplog.records) == 4
 
 
 def test_an_impossible_edit_is_an_error(linear_model):
