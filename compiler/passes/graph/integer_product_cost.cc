@@ -77,7 +77,8 @@ std::optional<double> StepUs(Problem p, DType out, bool compared, const PassCont
       HasFewChannels(p, kFoldedPieceBytes / DTypeBytes(p.inputs[0].dtype))) {
     return FoldedUs(p, context, refusal);
   }
-  if (const std::optional<WeightOrder> order = ChooseWeightOrder(p, context.device)) {
+  const bool one_entry = context.entry.empty();
+  if (const std::optional<WeightOrder> order = ChooseWeightOrder(p, context.device, one_entry)) {
     p.inputs[1].strides = ir::StridesInOrder(p.inputs[1].shape, order->axes);
   }
   return compared ? CorrectedUs(p, context, refusal) : PredictedUs(p, context.device, refusal);

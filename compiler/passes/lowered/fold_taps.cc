@@ -53,7 +53,9 @@ std::string RefuseSlowerCodes(const abi::Problem& p, const PassContext& context)
   const std::optional<double> folded = FoldedUs(p, context, &refusal);
   if (!folded) return refusal;
   abi::Problem plain = p;
-  if (const std::optional<WeightOrder> order = ChooseWeightOrder(plain, context.device)) {
+  const bool one_entry = context.entry.empty();
+  if (const std::optional<WeightOrder> order =
+          ChooseWeightOrder(plain, context.device, one_entry)) {
     plain.inputs[1].strides = ir::StridesInOrder(plain.inputs[1].shape, order->axes);
   }
   const std::optional<double> as_it_is = CorrectedUs(plain, context, &refusal);

@@ -58,8 +58,8 @@ Status StoreWeights(ir::Lowered& lowered, PassContext& context) {
   for (ir::LoweredStep& step : lowered.steps) {
     if (!HasStoredWeights(lowered, step)) continue;
     const ir::BufferId from = step.inputs[1];
-    const std::optional<WeightOrder> order =
-        ChooseWeightOrder(AsStored(step.problem, context.storage), context.device);
+    const std::optional<WeightOrder> order = ChooseWeightOrder(
+        AsStored(step.problem, context.storage), context.device, context.entry.empty());
     if (!order) continue;
     const auto [place, fresh] =
         stored.try_emplace({from, {order->axes.begin(), order->axes.end()}},

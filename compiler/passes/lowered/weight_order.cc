@@ -197,11 +197,12 @@ WeightOrder OfConvolution(const Problem& p, const abi::DeviceSpec& device) {
   return *inputs;
 }
 
-std::optional<WeightOrder> OfProduct(const Problem& p, const abi::DeviceSpec& device) {
+std::optional<WeightOrder> OfProduct(const Problem& p, const abi::DeviceSpec& device,
+                                     bool one_entry) {
   if (p.inputs[1].shape.rank() < 2) return std::nullopt;
   std::optional<WeightOrder> turned =
       ForTensorCores(p, RowsLast(p), AsTheyAre(p), "model order", device);
-  if (!turned) turned = ForFewRows(p, RowsLast(p), device);
+  if (!turned && one_entry) turned = ForFewRows(p, RowsLast(p), device);
   if (!turned) return std::nullopt;
   turned->suffix = " k last";
   turned->name = "k innermost";
@@ -210,10 +211,10 @@ std::optional<WeightOrder> OfProduct(const Problem& p, const abi::DeviceSpec& de
 
 }  // namespace
 
-std::optional<WeightOrder> ChooseWeightOrder(const Problem& problem,
-                                             const abi::DeviceSpec& device) {
+std::optional<WeightOrder> ChooseWeightOrder(const Problem& problem, const abi::DeviceSpec& device,
+                                             bool one_entry) {
   if (problem.family == abi::Family::kConv) return OfConvolution(problem, device);
-  return OfProduct(problem, device);
+  return OfProduct(problem, device, one_entry);
 }
 
 }  // namespace aicf
