@@ -75,6 +75,26 @@ def test_warnings_of_threads_come_once_each(linear_model, caplog):
     assert len(caplog.records) == 4
 
 
+def test_entry_points_with_few_and_many_rows_share_weights():
+    # With one row alone a product is predicted to be faster with its weights along the sum.
+    w = helper.make_tensor("w", TensorProto.FLOAT, [1024, 512], np.linspace(-1, 1, 1024 * 512, dtype=np.float32))
+    model = make_model(
+        [helper.make_node("MatMul", ["x", "w"], ["y"], name="product")],
+        [("x", TensorProto.FLOAT, ["rows", 1024])],
+        [("y", TensorProto.FLOAT, ["rows", 512])],
+        [w],
+    )
+
+    def compiled(**options):
+        program = aicf.compile(model, target="cuda", precision="fp16", images=False, **options)
+        turned = any(d["kind"] == "layout" and d["choice"] == "k innermost" for d in program.decisions)
+        return program.weights_bytes, turned
+
+    assert compiled(shapes={"x": (1, 1024)}) == (1024 * 512 * 2, True)
+    buckets = {"one": {"x": (1, 1024)}, "many": {"x": (512, 1024)}}
+    assert compiled(buckets=buckets) == (1024 * 512 * 2, False)
+
+
 def test_an_impossible_edit_is_an_error(linear_model):
     with pytest.raises(aicf.AicfError, match="no_such_kernel"):
         aicf.compile(linear_model, edits=["step.0.kernel=no_such_kernel"])
