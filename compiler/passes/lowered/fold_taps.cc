@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
+#include "base/float16.h"
 #include "compiler/ir/lowered_edit.h"
 #include "compiler/ir/views.h"
 #include "compiler/passes/lowered/folded_cost.h"
@@ -71,6 +73,21 @@ std::string Refusal(const ir::Lowered& lowered, const ir::LoweredStep& step,
   }
   const std::string refusal = RefuseFolding(p);
   return refusal.empty() ? RefuseSlowerCodes(p, context) : refusal;
+}
+
+bool IsFiniteIn(DType dtype, double value) {
+  const auto number = static_cast<float>(value);
+  if (dtype == DType::kF16) return std::isfinite(F16ToF32(F32ToF16(number)));
+  if (dtype == DType::kBF16) return std::isfinite(BF16ToF32(F32ToBF16(number)));
+  return !IsFloat(dtype) || std::isfinite(number);
+}
+
+// Empty, or why padding with such a value would spread. Pixels beside a window, and channels that a
+// picture does not have, are multiplied with weights of 0, and infinity times 0 is NaN.
+std::string RefusePadding(double fill, DType dtype) {
+  if (IsFiniteIn(dtype, fill)) return {};
+  return StrCat("padding: it is not finite in ", DTypeName(dtype),
+                ", and weights of 0 would make NaN of it");
 }
 
 ir::BufferId AddBuffer(ir::Lowered& lowered, ir::LoweredBuffer buffer) {
@@ -238,10 +255,13 @@ class TapFolder {
     for (size_t s = 0; s < folded_.size(); ++s) {
       const ir::LoweredStep& step = lowered_.steps[s];
       if (!MayFold(step.problem, context_)) continue;
-      const std::string refusal = Refusal(lowered_, step, context_);
+      std::string refusal = Refusal(lowered_, step, context_);
       FoldedStep f;
       if (refusal.empty()) {
         f.conv = PaddedConvOf(editor, static_cast<int>(s));
+        refusal = RefusePadding(f.conv.fill, OperandType(step.problem.inputs[0].dtype, context_));
+      }
+      if (refusal.empty()) {
         f.how = FoldedOf(f.conv.problem, PieceOf(f.conv.problem, context_), f.conv.fill == 0);
       }
       Record(context_, step, lowered_.buffers[step.inputs[1]].name, refusal, f.how.rows);

@@ -7,7 +7,6 @@ namespace aicf {
 namespace {
 
 constexpr uint32_t kNone = ~0u;
-constexpr uint32_t kMostHosts = 256;  // that are looked at for a run
 
 // A run, and the first step beside which it may begin.
 struct Run {
@@ -15,6 +14,12 @@ struct Run {
   uint32_t earliest = 0;
   double us = 0;
   int64_t multiprocessors = 0;  // of its largest launch
+};
+
+// Neighbouring steps [begin, end) of which some run at the same time: an early run, its host, and
+// all steps up to the one that waits for the run.
+struct EarlyStretch {
+  uint32_t begin = 0, end = 0;
 };
 
 struct RunHost {
@@ -31,8 +36,16 @@ class EarlySearch {
       : steps_(steps), groups_(groups), rules_(rules) {
     group_of_.assign(steps.size(), kNone);
     hosts_run_.assign(steps.size(), false);
+    stream_of_.assign(steps.size(), 0);
+    accesses_.assign(steps.size() + 1, 0);
+    for (size_t s = 0; s < steps.size(); ++s) accesses_[s + 1] = accesses_[s] + steps[s].accesses;
     for (uint32_t g = 0; g < groups.size(); ++g) {
-      std::fill(group_of_.begin() + groups[g].starts[0], group_of_.begin() + groups[g].end, g);
+      const SideRuns& group = groups[g];
+      std::fill(group_of_.begin() + group.starts[0], group_of_.begin() + group.end, g);
+      for (uint32_t r = 0; r < group.starts.size(); ++r) {
+        const uint32_t end = r + 1 < group.starts.size() ? group.starts[r + 1] : group.end;
+        std::fill(stream_of_.begin() + group.starts[r], stream_of_.begin() + end, r);
+      }
     }
   }
 
@@ -45,7 +58,7 @@ class EarlySearch {
         if (made && (!best || made->saves_us > best->saves_us)) best = made;
       }
       if (!best) continue;
-      Claim(*best);
+      Claim(*best, *JoinOf({best->start, best->end}));
       found.push_back(*best);
       s = best->end - 1;
     }
@@ -126,23 +139,72 @@ class EarlySearch {
     return host;
   }
 
-  std::optional<EarlyRun> BestOf(const Run& run) const {
+  uint64_t Accesses(const EarlyStretch& s) const { return accesses_[s.end] - accesses_[s.begin]; }
+
+  // The first step that needs the run, or the end; nullopt where it is too far away.
+  std::optional<uint32_t> JoinOf(const Run& run) const {
+    uint32_t join = run.end;
+    for (; join < steps_.size(); ++join) {
+      if (Accesses({run.start, join}) > kMostEarlyAccesses) return std::nullopt;
+      const std::vector<uint32_t>& needs = steps_[join].needs;
+      const auto at = std::ranges::lower_bound(needs, run.start);
+      if (at != needs.end() && *at < run.end) break;
+    }
+    return join;
+  }
+
+  // The stretch together with those that it overlaps or touches. They have been found in the order of their
+  // runs, so these are the last ones; `first` becomes the index of the first of them.
+  EarlyStretch Joined(EarlyStretch stretch, size_t* first) const {
+    *first = stretches_.size();
+    while (*first > 0 && stretches_[*first - 1].end >= stretch.begin) {
+      const EarlyStretch& other = stretches_[--*first];
+      stretch = {std::min(stretch.begin, other.begin), std::max(stretch.end, other.end)};
+    }
+    return stretch;
+  }
+
+  // The square of a stretch's accesses is about what its verification costs.
+  uint64_t CostOf(const EarlyStretch& s) const { return Accesses(s) * Accesses(s); }
+
+  bool CanBeVerified(const EarlyStretch& own) const {
+    constexpr uint64_t kMost = kMostEarlyStretches * kMostEarlyAccesses * kMostEarlyAccesses;
+    size_t first = 0;
+    const EarlyStretch joined = Joined(own, &first);
+    return Accesses(joined) <= kMostEarlyAccesses && cost_ + CostOf(joined) <= kMost;
+  }
+
+  // The first stream from `least` on that no step of [first, end) is on; rules_.streams: none.
+  uint32_t FreeStream(uint32_t least, uint32_t first, uint32_t end) const {
+    uint32_t stream = least;
+    while (stream < rules_.streams &&
+           std::find(stream_of_.begin() + first, stream_of_.begin() + end, stream) !=
+               stream_of_.begin() + end) {
+      ++stream;
+    }
+    return stream;
+  }
+
+  std::optional<EarlyRun> BestOf(const Run& run) {
     std::optional<EarlyRun> best;
     if (run.us <= rules_.cost_us) return best;
-    const uint32_t end = std::min(run.start, run.earliest + kMostHosts);
-    for (uint32_t at = run.earliest; at < end; ++at) {
+    const std::optional<uint32_t> join = JoinOf(run);
+    if (!join) return best;
+    for (uint32_t at = run.start; at-- > run.earliest;) {
+      if (Accesses({at, *join}) > kMostEarlyAccesses) break;
       const std::optional<RunHost> host = HostAt(at, run);
-      if (!host || host->streams >= rules_.streams) continue;
-      if (host->longest_us < rules_.long_us) continue;
+      if (!host || host->longest_us < rules_.long_us) continue;
       const double saves = std::min(host->us, run.us);
-      if (saves <= rules_.cost_us || (best && saves <= best->saves_us)) continue;
-      best = {run.start, run.end, at, host->streams, saves};
+      if (saves <= rules_.cost_us || (best && saves < best->saves_us)) continue;
+      const uint32_t stream = FreeStream(host->streams, at, run.start);
+      if (stream >= rules_.streams || !CanBeVerified({at, *join})) continue;
+      best = {run.start, run.end, at, stream, saves};
     }
     return best;
   }
 
   // No other run begins beside the steps that host this one.
-  void Claim(const EarlyRun& run) {
+  void Claim(const EarlyRun& run, uint32_t join) {
     const uint32_t group = group_of_[run.host];
     double left = run.saves_us;
     for (uint32_t s = run.host; s < run.start; ++s) {
@@ -151,13 +213,24 @@ class EarlySearch {
       left -= steps_[s].us;
     }
     std::fill(hosts_run_.begin() + run.start, hosts_run_.begin() + run.end, true);
+    std::fill(stream_of_.begin() + run.start, stream_of_.begin() + run.end, run.stream);
+    size_t first = 0;
+    const EarlyStretch joined = Joined({run.host, join}, &first);
+    for (size_t i = first; i < stretches_.size(); ++i) cost_ -= CostOf(stretches_[i]);
+    stretches_.resize(first);
+    stretches_.push_back(joined);
+    cost_ += CostOf(joined);
   }
 
   const std::vector<StepLoad>& steps_;
   std::span<const SideRuns> groups_;
   const SideRules& rules_;
-  std::vector<uint32_t> group_of_;  // by step; kNone: in no group
-  std::vector<bool> hosts_run_;     // by step: hosts an early run, or is in one
+  std::vector<uint32_t> group_of_;       // by step; kNone: in no group
+  std::vector<bool> hosts_run_;          // by step: hosts an early run, or is in one
+  std::vector<uint32_t> stream_of_;      // by step
+  std::vector<uint64_t> accesses_;       // by step: those of all steps before it
+  std::vector<EarlyStretch> stretches_;  // none overlaps another; in their order
+  uint64_t cost_ = 0;                    // of all stretches
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace aicf {
@@ -98,12 +99,52 @@ TEST(EarlyRuns, AHostHasOneRun) {
   EXPECT_EQ(found[1].start, 6u);
 }
 
-// With a search of all hosts for each run this would take minutes.
-TEST(EarlyRuns, CostsAsMuchForEachStepOfAWideProgram) {
-  std::vector<StepLoad> steps(100000, Load(6, {}, 100));
-  EXPECT_TRUE(FindEarlyRuns(steps, {}, kEarlyRules).empty()) << "no room beside each other";
-  for (StepLoad& step : steps) step.multiprocessors = 10;
-  EXPECT_EQ(FindEarlyRuns(steps, {}, kEarlyRules).size(), 128u) << "beside the first 256 steps";
+// The verifier compares all accesses from the host to the step that waits.
+TEST(EarlyRuns, IsNotFarFromItsHost) {
+  const auto steps_with = [](uint32_t before, uint32_t behind) {
+    // The host, some steps that leave no room, the run, some more, and what reads the run.
+    std::vector<StepLoad> steps = {Load(8, {})};
+    const auto add = [&](uint32_t count) {
+      for (uint32_t i = 0; i < count; ++i) {
+        const auto last = static_cast<uint32_t>(steps.size() - 1);
+        steps.push_back(Load(1, {last}, 132));
+      }
+    };
+    add(before);
+    const auto run = static_cast<uint32_t>(steps.size());
+    steps.push_back(Load(6, {}));
+    steps.push_back(Load(1, {run - 1}, 132));
+    add(behind);
+    steps.push_back(Load(1, {run, static_cast<uint32_t>(steps.size() - 1)}, 132));
+    for (StepLoad& step : steps) step.accesses = 4;
+    return steps;
+  };
+  EXPECT_EQ(FindEarlyRuns(steps_with(30, 30), {}, kEarlyRules).size(), 1u);
+  EXPECT_TRUE(FindEarlyRuns(steps_with(34, 30), {}, kEarlyRules).empty());
+  EXPECT_TRUE(FindEarlyRuns(steps_with(30, 34), {}, kEarlyRules).empty());
+}
+
+// Layers with an early run each: 48 steps with 5 accesses, and a step that waits for all.
+std::vector<StepLoad> ManyLayers(uint32_t layers) {
+  std::vector<StepLoad> steps;
+  for (uint32_t layer = 0; layer < layers; ++layer) {
+    const auto first = static_cast<uint32_t>(steps.size());
+    const std::vector<uint32_t> before =
+        layer == 0 ? std::vector<uint32_t>{} : std::vector<uint32_t>{first - 1};
+    steps.push_back(Load(8, before));
+    for (uint32_t i = 1; i < 47; ++i) steps.push_back(Load(1, {first + i - 1}, 132));
+    steps.push_back(Load(6, before));
+    steps.push_back(Load(1, {first + 46, first + 47}, 132));
+  }
+  for (StepLoad& step : steps) step.accesses = 5;
+  return steps;
+}
+
+TEST(EarlyRuns, AreAsManyAsCanBeVerified) {
+  EXPECT_EQ(FindEarlyRuns(ManyLayers(40), {}, kEarlyRules).size(), 40u);
+  const size_t most = FindEarlyRuns(ManyLayers(10000), {}, kEarlyRules).size();
+  EXPECT_GE(most, kMostEarlyStretches);
+  EXPECT_LE(most, 2 * kMostEarlyStretches);
 }
 
 // Whatever is found keeps its promises.
@@ -120,13 +161,22 @@ TEST(EarlyRuns, RandomProgramsNeedNothingOfTheirHosts) {
       steps.push_back(load);
     }
     const auto groups = FindSideRuns(steps, {132, 4, 3});
+    std::vector<uint32_t> streams(steps.size());
+    for (const SideRuns& g : groups) {
+      for (uint32_t r = 0; r < g.starts.size(); ++r) {
+        const uint32_t end = r + 1 < g.starts.size() ? g.starts[r + 1] : g.end;
+        std::fill(streams.begin() + g.starts[r], streams.begin() + end, r);
+      }
+    }
     for (const EarlyRun& run : FindEarlyRuns(steps, groups, kEarlyRules)) {
       ++found_runs;
       ASSERT_LT(run.host, run.start);
       ASSERT_GT(run.saves_us, 3);
       ASSERT_GE(run.stream, 1u);
       ASSERT_LT(run.stream, 4u);
+      for (uint32_t s = run.host; s < run.start; ++s) ASSERT_NE(streams[s], run.stream);
       for (uint32_t s = run.start; s < run.end; ++s) {
+        streams[s] = run.stream;
         for (const SideRuns& g : groups) ASSERT_TRUE(s < g.starts[0] || s >= g.end);
         for (uint32_t n : steps[s].needs) ASSERT_TRUE(n < run.host || n >= run.start) << n;
       }

@@ -13,7 +13,8 @@ struct StepLoad {
   std::vector<uint32_t> needs = {};  ///< earlier steps, ascending
   /// As few multiprocessors as hold all blocks at the same time; 0: unknown.
   int64_t multiprocessors = 0;
-  bool stays = false;  ///< it is not to run earlier than where it stands
+  bool stays = false;     ///< it is not to run earlier than where it stands
+  uint32_t accesses = 1;  ///< operands and results, at least 1
 };
 
 /// Runs that lie next to each other in the program, none of which needs another one: run i is the

@@ -43,7 +43,8 @@ class StreamChooser {
       const bool known = IsOwnKernel(step) && us[s] >= 0;
       const int64_t sms = MultiprocessorsFor(step.launch, context_.device);
       loads.push_back({us[s], known ? BlocksOf(step.launch) : 0, needs_[s], known ? sms : 0,
-                       OutputBytes(step) > kMostEarlyBytes});
+                       OutputBytes(step) > kMostEarlyBytes,
+                       static_cast<uint32_t>(step.inputs.size() + step.outputs.size() + 1)});
     }
     const SideRules rules = {context_.device.sm_count, kChoices, kForkJoinUs, kLongStepUs};
     const std::vector<SideRuns> groups = FindSideRuns(loads, rules);
