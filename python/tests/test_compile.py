@@ -75,7 +75,7 @@ def test_warnings_of_threads_come_once_each(linear_model, caplog):
     assert len(caplog.records) == 4
 
 
-def test_entry_points_with_few_and_many_rows_share_weights():
+def test_few_and_many_rows_share_weights():
     # With one row alone a product is predicted to be faster with its weights along the sum.
     w = helper.make_tensor("w", TensorProto.FLOAT, [1024, 512], np.linspace(-1, 1, 1024 * 512, dtype=np.float32))
     model = make_model(
@@ -93,6 +93,16 @@ def test_entry_points_with_few_and_many_rows_share_weights():
     assert compiled(shapes={"x": (1, 1024)}) == (1024 * 512 * 2, True)
     buckets = {"one": {"x": (1, 1024)}, "many": {"x": (512, 1024)}}
     assert compiled(buckets=buckets) == (1024 * 512 * 2, False)
+    model = make_model(
+        [
+            helper.make_node("MatMul", ["x", "w"], ["y"], name="few"),
+            helper.make_node("MatMul", ["z", "w"], ["v"], name="many"),
+        ],
+        [("x", TensorProto.FLOAT, [1, 1024]), ("z", TensorProto.FLOAT, [512, 1024])],
+        [("y", TensorProto.FLOAT, [1, 512]), ("v", TensorProto.FLOAT, [512, 512])],
+        [w],
+    )
+    assert compiled() == (1024 * 512 * 2, False)
 
 
 def test_an_impossible_edit_is_an_error(linear_model):

@@ -73,12 +73,11 @@ std::optional<double> StepUs(Problem p, DType out, bool compared, const PassCont
                              std::string* refusal) {
   p.core_inputs = 2;
   StoreAs(p, out);
-  if (compared && context.device.warpgroup_products && RefuseFolding(p).empty() &&
-      HasFewChannels(p, kFoldedPieceBytes / DTypeBytes(p.inputs[0].dtype))) {
+  if (compared && MayFold(p, context) && RefuseFolding(p).empty()) {
     return FoldedUs(p, context, refusal);
   }
-  const bool one_entry = context.entry.empty();
-  if (const std::optional<WeightOrder> order = ChooseWeightOrder(p, context.device, one_entry)) {
+  const bool alone = context.entry.empty();
+  if (const std::optional<WeightOrder> order = ChooseWeightOrder(p, context.device, alone)) {
     p.inputs[1].strides = ir::StridesInOrder(p.inputs[1].shape, order->axes);
   }
   return compared ? CorrectedUs(p, context, refusal) : PredictedUs(p, context.device, refusal);

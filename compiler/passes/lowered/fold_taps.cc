@@ -17,36 +17,6 @@
 namespace aicf {
 namespace {
 
-// The dtype that the product is going to multiply: choose-storage, which runs later, stores f32
-// values in context.storage.
-DType OperandType(DType dtype, const PassContext& context) {
-  return dtype == DType::kF32 ? context.storage : dtype;
-}
-
-// Elements of the left operand in such a piece.
-int64_t PieceOf(const abi::Problem& p, const PassContext& context) {
-  return kFoldedPieceBytes / DTypeBytes(OperandType(p.inputs[0].dtype, context));
-}
-
-// Whether the tensor cores multiply the operands as the copy engine brings them. Where tf32 is
-// asked for this convolution alone, and not for the whole program, the convolution stays as it is.
-bool IsTensorProduct(const abi::Problem& p, const PassContext& context) {
-  const DType x = OperandType(p.inputs[0].dtype, context);
-  if (IsByteInteger(x) && IsByteInteger(p.inputs[1].dtype)) {
-    return context.device.warpgroup_products;
-  }
-  return p.inputs[0].dtype == p.inputs[1].dtype &&
-         ((x == DType::kF16 && p.math == abi::MathMode::kFp16) ||
-          (x == DType::kBF16 && p.math == abi::MathMode::kBf16) ||
-          (x == DType::kF32 && p.math == abi::MathMode::kTf32 &&
-           context.math == abi::MathMode::kTf32));
-}
-
-bool MayFold(const abi::Problem& p, const PassContext& context) {
-  return p.family == abi::Family::kConv && IsTensorProduct(p, context) &&
-         HasFewChannels(p, PieceOf(p, context));
-}
-
 // Empty, or why the copy of the input costs more than the folded convolution gains. It always pays
 // for floats, which the tensor cores would not multiply without it in the precision asked for.
 std::string RefuseSlowerCodes(const abi::Problem& p, const PassContext& context) {
@@ -55,9 +25,8 @@ std::string RefuseSlowerCodes(const abi::Problem& p, const PassContext& context)
   const std::optional<double> folded = FoldedUs(p, context, &refusal);
   if (!folded) return refusal;
   abi::Problem plain = p;
-  const bool one_entry = context.entry.empty();
-  if (const std::optional<WeightOrder> order =
-          ChooseWeightOrder(plain, context.device, one_entry)) {
+  const bool alone = context.entry.empty();
+  if (const std::optional<WeightOrder> order = ChooseWeightOrder(plain, context.device, alone)) {
     plain.inputs[1].strides = ir::StridesInOrder(plain.inputs[1].shape, order->axes);
   }
   const std::optional<double> as_it_is = CorrectedUs(plain, context, &refusal);

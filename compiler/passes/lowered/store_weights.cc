@@ -37,6 +37,15 @@ bool HasStoredWeights(const ir::Lowered& lowered, const ir::LoweredStep& step) {
   return b.constant.has_data() && view == abi::DenseView(b.dtype, b.shape);
 }
 
+// For each buffer how many steps have it as stored weights.
+std::vector<int> ReadersOfWeights(const ir::Lowered& lowered) {
+  std::vector<int> readers(lowered.buffers.size());
+  for (const ir::LoweredStep& step : lowered.steps) {
+    if (HasStoredWeights(lowered, step)) ++readers[step.inputs[1]];
+  }
+  return readers;
+}
+
 void Record(PassContext& context, const ir::LoweredStep& step, const std::string& name,
             const WeightOrder& order) {
   Decision d = context.About(DecisionKind::kLayout,
@@ -55,11 +64,13 @@ Status StoreWeights(ir::Lowered& lowered, PassContext& context) {
   if (context.device.backend != abi::Backend::kCuda) return OkStatus();
   std::map<std::pair<ir::BufferId, std::vector<int64_t>>, ir::BufferId>
       stored;  // by weights and order
+  const std::vector<int> readers = ReadersOfWeights(lowered);
   for (ir::LoweredStep& step : lowered.steps) {
     if (!HasStoredWeights(lowered, step)) continue;
     const ir::BufferId from = step.inputs[1];
-    const std::optional<WeightOrder> order = ChooseWeightOrder(
-        AsStored(step.problem, context.storage), context.device, context.entry.empty());
+    const bool alone = context.entry.empty() && readers[from] == 1;
+    const std::optional<WeightOrder> order =
+        ChooseWeightOrder(AsStored(step.problem, context.storage), context.device, alone);
     if (!order) continue;
     const auto [place, fresh] =
         stored.try_emplace({from, {order->axes.begin(), order->axes.end()}},

@@ -197,12 +197,11 @@ WeightOrder OfConvolution(const Problem& p, const abi::DeviceSpec& device) {
   return *inputs;
 }
 
-std::optional<WeightOrder> OfProduct(const Problem& p, const abi::DeviceSpec& device,
-                                     bool one_entry) {
+std::optional<WeightOrder> OfProduct(const Problem& p, const abi::DeviceSpec& device, bool alone) {
   if (p.inputs[1].shape.rank() < 2) return std::nullopt;
   std::optional<WeightOrder> turned =
       ForTensorCores(p, RowsLast(p), AsTheyAre(p), "model order", device);
-  if (!turned && one_entry) turned = ForFewRows(p, RowsLast(p), device);
+  if (!turned && alone) turned = ForFewRows(p, RowsLast(p), device);
   if (!turned) return std::nullopt;
   turned->suffix = " k last";
   turned->name = "k innermost";
@@ -212,9 +211,9 @@ std::optional<WeightOrder> OfProduct(const Problem& p, const abi::DeviceSpec& de
 }  // namespace
 
 std::optional<WeightOrder> ChooseWeightOrder(const Problem& problem, const abi::DeviceSpec& device,
-                                             bool one_entry) {
+                                             bool alone) {
   if (problem.family == abi::Family::kConv) return OfConvolution(problem, device);
-  return OfProduct(problem, device, one_entry);
+  return OfProduct(problem, device, alone);
 }
 
 }  // namespace aicf

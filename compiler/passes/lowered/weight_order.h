@@ -25,12 +25,12 @@ struct WeightOrder {
 /// kernel's tiles of 96 or 160 columns divide the output channels. The weights of a matrix product
 /// have k innermost in the same two cases (cuda.gemm.hopper), and where a kernel for few rows
 /// (cuda.gemm.gemv, stream and stream_rows) is predicted to be faster with this order than any
-/// kernel without it; otherwise the result is nullopt, and they stay as they are. `one_entry`:
-/// whether the program has a single entry point. Where there are several, the number of rows
-/// decides nothing, because an order for each of them would store the weights more than once.
-/// REQUIRES: `problem` is a convolution or a product whose input 1 is dense weights, and has the
-/// dtypes that the step will have.
+/// kernel without it; otherwise the result is nullopt, and they stay as they are. `alone`:
+/// whether no other step or entry point reads the weights. Otherwise the number of rows decides
+/// nothing, because an order for each reader would store the weights more than once. REQUIRES:
+/// `problem` is a convolution or a product whose input 1 is dense weights, and has the dtypes that
+/// the step will have.
 std::optional<WeightOrder> ChooseWeightOrder(const abi::Problem& problem,
-                                             const abi::DeviceSpec& device, bool one_entry);
+                                             const abi::DeviceSpec& device, bool alone);
 
 }  // namespace aicf

@@ -12,7 +12,7 @@ const abi::DeviceSpec kHopper = *abi::FindDevice("cuda:sm_90a");
 
 std::optional<WeightOrder> ChooseOrder(const abi::Problem& p,
                                        const abi::DeviceSpec& device = kHopper) {
-  return ChooseWeightOrder(p, device, /*one_entry=*/true);
+  return ChooseWeightOrder(p, device, /*alone=*/true);
 }
 
 abi::Problem Product(int64_t k, int64_t n, DType dtype = DType::kF16,
@@ -91,7 +91,7 @@ TEST(WeightOrder, LiesAlongTheSumWhereFewRowsAreFasterWithIt) {
   EXPECT_TRUE(ChooseOrder(Product(1024, 1000, DType::kF16, MathMode::kFp16, 2)));
   EXPECT_TRUE(ChooseOrder(Product(3072, 768, DType::kF16, MathMode::kFp16, 1)));
   const abi::Problem sixteen = Product(4096, 14336, DType::kBF16, MathMode::kBf16, 16);
-  EXPECT_FALSE(ChooseWeightOrder(sixteen, kHopper, /*one_entry=*/false).has_value());
+  EXPECT_FALSE(ChooseWeightOrder(sixteen, kHopper, /*alone=*/false).has_value());
   // More rows, weights of 32 bits, a kernel that is as fast with both orders, and what was measured
   // to be slower.
   const auto stays = [](int64_t k, int64_t n, int64_t rows, DType dtype = DType::kBF16,
