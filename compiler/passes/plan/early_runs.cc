@@ -153,8 +153,8 @@ class EarlySearch {
     return join;
   }
 
-  // The stretch together with those that it overlaps or touches. They have been found in the order of their
-  // runs, so these are the last ones; `first` becomes the index of the first of them.
+  // The stretch together with those that it overlaps or touches. They have been found in the order
+  // of their runs, so these are the last ones; `first` becomes the index of the first of them.
   EarlyStretch Joined(EarlyStretch stretch, size_t* first) const {
     *first = stretches_.size();
     while (*first > 0 && stretches_[*first - 1].end >= stretch.begin) {
@@ -185,7 +185,7 @@ class EarlySearch {
     return stream;
   }
 
-  std::optional<EarlyRun> BestOf(const Run& run) {
+  std::optional<EarlyRun> BestOf(const Run& run) const {
     std::optional<EarlyRun> best;
     if (run.us <= rules_.cost_us) return best;
     const std::optional<uint32_t> join = JoinOf(run);
