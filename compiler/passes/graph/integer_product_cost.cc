@@ -76,10 +76,7 @@ std::optional<double> StepUs(Problem p, DType out, bool compared, const PassCont
   if (compared && MayFold(p, context) && RefuseFolding(p).empty()) {
     return FoldedUs(p, context, refusal);
   }
-  const bool alone = context.entry.empty();
-  if (const std::optional<WeightOrder> order = ChooseWeightOrder(p, context.device, alone)) {
-    p.inputs[1].strides = ir::StridesInOrder(p.inputs[1].shape, order->axes);
-  }
+  p = WithStoredWeights(std::move(p), context);
   return compared ? CorrectedUs(p, context, refusal) : PredictedUs(p, context.device, refusal);
 }
 

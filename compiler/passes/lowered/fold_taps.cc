@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
-#include "base/float16.h"
 #include "compiler/ir/lowered_edit.h"
 #include "compiler/ir/views.h"
 #include "compiler/passes/lowered/folded_cost.h"
@@ -12,6 +12,7 @@
 #include "compiler/passes/lowered/padded_conv.h"
 #include "compiler/passes/lowered/passes.h"
 #include "compiler/passes/lowered/weight_order.h"
+#include "compiler/passes/storage/narrow_tensor.h"
 #include "kernels/cpu/expr/scalar_eval.h"
 
 namespace aicf {
@@ -24,11 +25,7 @@ std::string RefuseSlowerCodes(const abi::Problem& p, const PassContext& context)
   std::string refusal;
   const std::optional<double> folded = FoldedUs(p, context, &refusal);
   if (!folded) return refusal;
-  abi::Problem plain = p;
-  const bool alone = context.entry.empty();
-  if (const std::optional<WeightOrder> order = ChooseWeightOrder(plain, context.device, alone)) {
-    plain.inputs[1].strides = ir::StridesInOrder(plain.inputs[1].shape, order->axes);
-  }
+  const abi::Problem plain = WithStoredWeights(p, context);
   const std::optional<double> as_it_is = CorrectedUs(plain, context, &refusal);
   return as_it_is && *as_it_is < *folded ? "cost: the copy takes more than the product gains" : "";
 }
@@ -44,17 +41,12 @@ std::string Refusal(const ir::Lowered& lowered, const ir::LoweredStep& step,
   return refusal.empty() ? RefuseSlowerCodes(p, context) : refusal;
 }
 
-bool IsFiniteIn(DType dtype, double value) {
-  const auto number = static_cast<float>(value);
-  if (dtype == DType::kF16) return std::isfinite(F16ToF32(F32ToF16(number)));
-  if (dtype == DType::kBF16) return std::isfinite(BF16ToF32(F32ToBF16(number)));
-  return !IsFloat(dtype) || std::isfinite(number);
-}
-
 // Empty, or why padding with such a value would spread. Pixels beside a window, and channels that a
 // picture does not have, are multiplied with weights of 0, and infinity times 0 is NaN.
 std::string RefusePadding(double fill, DType dtype) {
-  if (IsFiniteIn(dtype, fill)) return {};
+  const double most =
+      dtype == DType::kF32 ? std::numeric_limits<float>::max() : storage::LargestOf(dtype);
+  if (!IsFloat(dtype) || std::abs(fill) <= most) return {};
   return StrCat("padding: it is not finite in ", DTypeName(dtype),
                 ", and weights of 0 would make NaN of it");
 }

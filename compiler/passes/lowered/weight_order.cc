@@ -216,4 +216,12 @@ std::optional<WeightOrder> ChooseWeightOrder(const Problem& problem, const abi::
   return OfProduct(problem, device, alone);
 }
 
+abi::Problem WithStoredWeights(Problem problem, const PassContext& context) {
+  const bool alone = context.entry.empty();
+  if (const auto order = ChooseWeightOrder(problem, context.device, alone)) {
+    problem.inputs[1].strides = ir::StridesInOrder(problem.inputs[1].shape, order->axes);
+  }
+  return problem;
+}
+
 }  // namespace aicf

@@ -33,4 +33,7 @@ struct WeightOrder {
 std::optional<WeightOrder> ChooseWeightOrder(const abi::Problem& problem,
                                              const abi::DeviceSpec& device, bool alone);
 
+/// The problem with its weights in that order, where no other step reads them. REQUIRES: as above.
+abi::Problem WithStoredWeights(abi::Problem problem, const PassContext& context);
+
 }  // namespace aicf

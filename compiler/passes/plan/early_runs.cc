@@ -43,8 +43,7 @@ class EarlySearch {
       const SideRuns& group = groups[g];
       std::fill(group_of_.begin() + group.starts[0], group_of_.begin() + group.end, g);
       for (uint32_t r = 0; r < group.starts.size(); ++r) {
-        const uint32_t end = r + 1 < group.starts.size() ? group.starts[r + 1] : group.end;
-        std::fill(stream_of_.begin() + group.starts[r], stream_of_.begin() + end, r);
+        std::fill(stream_of_.begin() + group.starts[r], stream_of_.begin() + group.EndOf(r), r);
       }
     }
   }
@@ -131,7 +130,7 @@ class EarlySearch {
     if (at != group.starts[0] || group.end > run.start) return std::nullopt;
     host.streams = static_cast<uint32_t>(group.starts.size());
     for (size_t r = 0; r < group.starts.size(); ++r) {
-      const uint32_t end = r + 1 < group.starts.size() ? group.starts[r + 1] : group.end;
+      const uint32_t end = group.EndOf(r);
       constexpr double kAll = 1e30;
       if (!Extend(host, group.starts[r], end, of, kAll, room) || host.end != end)
         return std::nullopt;

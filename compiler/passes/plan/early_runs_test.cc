@@ -164,8 +164,7 @@ TEST(EarlyRuns, RandomProgramsNeedNothingOfTheirHosts) {
     std::vector<uint32_t> streams(steps.size());
     for (const SideRuns& g : groups) {
       for (uint32_t r = 0; r < g.starts.size(); ++r) {
-        const uint32_t end = r + 1 < g.starts.size() ? g.starts[r + 1] : g.end;
-        std::fill(streams.begin() + g.starts[r], streams.begin() + end, r);
+        std::fill(streams.begin() + g.starts[r], streams.begin() + g.EndOf(r), r);
       }
     }
     for (const EarlyRun& run : FindEarlyRuns(steps, groups, kEarlyRules)) {

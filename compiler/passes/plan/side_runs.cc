@@ -83,8 +83,7 @@ class Search {
       double longest = 0;
       for (size_t r = 0; r < group.starts.size(); ++r) {
         Stretch run;
-        const uint32_t end = r + 1 < group.starts.size() ? group.starts[r + 1] : group.end;
-        for (uint32_t s = group.starts[r]; s < end; ++s) Extend(run, s);
+        for (uint32_t s = group.starts[r]; s < group.EndOf(r); ++s) Extend(run, s);
         taken += run.blocks;
         longest = std::max(longest, run.us);
       }

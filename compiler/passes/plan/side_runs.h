@@ -11,6 +11,8 @@ struct StepLoad {
   double us = 0;                     ///< predicted or measured
   int64_t blocks = 0;                ///< of its launch; 0: unknown, so that nothing runs beside it
   std::vector<uint32_t> needs = {};  ///< earlier steps, ascending
+
+  // For FindEarlyRuns alone.
   /// As few multiprocessors as hold all blocks at the same time; 0: unknown.
   int64_t multiprocessors = 0;
   bool stays = false;     ///< it is not to run earlier than where it stands
@@ -23,6 +25,9 @@ struct SideRuns {
   std::vector<uint32_t> starts;
   uint32_t end = 0;
   double saves_us = 0;  ///< what running them beside each other saves, before its cost
+
+  /// One after the last step of run `r`.
+  uint32_t EndOf(size_t r) const { return r + 1 < starts.size() ? starts[r + 1] : end; }
 };
 
 /// When runs may lie beside each other.

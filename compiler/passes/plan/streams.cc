@@ -63,7 +63,7 @@ class StreamChooser {
     const uint32_t start = group.starts[0];
     for (size_t r = 0; r < runs; ++r) {
       const uint32_t first = group.starts[r];
-      const uint32_t end = r + 1 < runs ? group.starts[r + 1] : group.end;
+      const uint32_t end = group.EndOf(r);
       for (uint32_t s = first; s < end; ++s) {
         p_.steps[s].stream = static_cast<uint32_t>(r);
         reasons_[s] = StrCat(

@@ -82,7 +82,7 @@ TEST(SideRuns, RandomProgramsNeedNothingOfRunsBesideThem) {
       free = group.end;
       int64_t blocks = 0;
       for (size_t r = 0; r < group.starts.size(); ++r) {
-        const uint32_t end = r + 1 < group.starts.size() ? group.starts[r + 1] : group.end;
+        const uint32_t end = group.EndOf(r);
         int64_t most = 0;
         for (uint32_t s = group.starts[r]; s < end; ++s) {
           most = std::max(most, loads[s].blocks);
