@@ -60,6 +60,16 @@ CaseOptions StoredParts(int64_t length) {
           .parts = true};
 }
 
+// Products with few rows that read the moments of parts of their rows, or store those of their
+// results.
+CaseOptions FewRowsOfParts(bool reads) {
+  return {.whole_numbers = !reads,
+          .math = {MathMode::kFp16, MathMode::kBf16},
+          .few_rows = true,
+          .moments = reads,
+          .parts = true};
+}
+
 // Products of float8 whose blocks have scales, with sums of `length` terms.
 CaseOptions BlockScales(int64_t length) {
   return {.max_elements = 8000, .length = length, .eight_bits = true, .block_scales = true};
@@ -89,6 +99,8 @@ std::vector<Share> SharesOf(Family family) {
               {60, 1, OneRow(0), false, true},
               {40, 1, OneRow(2056), false, true},
               {160, 1, {.math = reduced, .few_rows = true}, false, true, "cuda.gemm.stream_rows"},
+              {60, 1, FewRowsOfParts(true), false, true, "cuda.gemm.stream_rows"},
+              {60, 1, FewRowsOfParts(false), false, true, "cuda.gemm.stream_rows"},
               {60, 1, RowNorms(1)},
               {40, 1, RowNorms(3)},
               {40, 1, RowNorms(8)},

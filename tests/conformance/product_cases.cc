@@ -66,18 +66,27 @@ void CaseMaker::OneRow() {
 // that there are several tiles, and more steps of k than a block's shared memory has room for.
 void CaseMaker::FewRows() {
   abi::GemmAttrs attrs;
-  attrs.halves = random_.Int(1, 2);
+  const bool stores_parts = options_.parts && !options_.moments;
+  attrs.halves = stores_parts ? 1 : random_.Int(1, 2);
   p_.attrs = attrs;
   p_.math = ProductMath();
   const DType dtype = ProductDType();
   const int64_t piece = 16 / DTypeBytes(dtype);
   const int64_t m = random_.Int(2, random_.OneIn(2) ? 64 : 20);
-  const int64_t n = attrs.halves == 2 ? 8 * random_.Int(1, 40) : random_.Int(1, 560);
+  const int64_t n = stores_parts        ? kPartColumns * random_.Int(1, 9)
+                    : attrs.halves == 2 ? 8 * random_.Int(1, 40)
+                                        : random_.Int(1, 560);
   const int64_t k = piece * random_.Int(1, random_.OneIn(3) ? 20 : 500);
   p_.inputs = {abi::DenseView(dtype, {m, k}),
                ColumnsInner(abi::DenseView(dtype, {k, n * attrs.halves}))};
   p_.core_inputs = 2;
+  if (options_.moments) return FinishMoments(dtype, {m, n}, k);
   FinishProduct(dtype, {m, n}, k);
+  if (!stores_parts) return;
+  StoreParts();
+  // Sums of so many terms lie further apart, and the squares of their differences are sums of
+  // numbers of different sizes.
+  case_.tolerance = {64, 0};
 }
 
 template <>

@@ -54,7 +54,7 @@ Why Explain(const ir::StepEditor& editor, const PassContext& context, int p, int
     return {DecisionKind::kFusion,
             OrDisabled(TryAppending(editor, context, p, c), "append-into-attention")};
   }
-  if (MultipliesLayerNorm(producer, consumer)) {
+  if (MultipliesNormOfRows(producer, consumer)) {
     return {DecisionKind::kPrologue,
             OrDisabled({NormMoments(editor, context, p).Check(), {}}, "moments-in-product")};
   }

@@ -14,8 +14,9 @@ using abi::Problem;
 using abi::View;
 
 // Placeholders for buffers that are added to the program only when nothing can fail any more: the
-// moments of rows, the moments of parts of rows, and constants.
-constexpr ir::BufferId kMoments = ~ir::BufferId{0}, kParts = kMoments - 1, kLater = kParts - 1;
+// moments of rows, the moments of parts of rows, constants, and rows multiplied with a gain.
+constexpr ir::BufferId kMoments = ~ir::BufferId{0}, kParts = kMoments - 1, kLater = kParts - 1,
+                       kGained = kLater - 1;
 
 // Columns of a part: as many neighbouring results as the kernels that store moments of parts have
 // at once.
@@ -64,29 +65,40 @@ View ColumnsOf(const View& out, int which) {
 
 }  // namespace
 
-bool IsLayerNorm(const ir::LoweredStep& step) {
+bool IsNormOfRows(const ir::LoweredStep& step) {
   const Problem& p = step.problem;
   if (p.family != abi::Family::kNormalize) return false;
   const auto& a = p.as<abi::NormalizeAttrs>();
   const int last = p.inputs[0].shape.rank() - 1;
-  return a.kind == abi::NormalizeKind::kLayerNorm && a.axes == Dims{last};
+  const bool known =
+      a.kind == abi::NormalizeKind::kLayerNorm || a.kind == abi::NormalizeKind::kRmsNorm;
+  return known && a.axes == Dims{last};
 }
 
-bool MultipliesLayerNorm(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
-  return IsLayerNorm(producer) && consumer.problem.family == abi::Family::kGemm &&
+bool MultipliesNormOfRows(const ir::LoweredStep& producer, const ir::LoweredStep& consumer) {
+  return IsNormOfRows(producer) && consumer.problem.family == abi::Family::kGemm &&
          consumer.inputs[0] == producer.outputs[0];
 }
 
 NormMoments::NormMoments(const ir::StepEditor& editor, const PassContext& context, int norm)
-    : editor_(editor), context_(context), at_(norm), norm_(editor.step(norm)) {}
+    : editor_(editor),
+      context_(context),
+      at_(norm),
+      norm_(editor.step(norm)),
+      is_rms_(norm_.problem.as<abi::NormalizeAttrs>().kind == abi::NormalizeKind::kRmsNorm) {}
 
 std::string NormMoments::Check() {
   std::string refusal = CheckNorm();
   if (refusal.empty()) refusal = FindReaders();
   if (!refusal.empty()) return refusal;
   const int producer = FindProducer();
-  const bool in_parts = producer >= 0 && Form(producer).empty();
-  if (!in_parts) refusal = Form(-1);
+  if (HasGainedRows()) {
+    refusal = producer >= 0 ? Form(producer)
+                            : "family: no product makes the rows, which could multiply them with "
+                              "the gain";
+  } else if (producer < 0 || !Form(producer).empty()) {
+    refusal = Form(-1);
+  }
   return refusal.empty() ? MakeConstants() : refusal;
 }
 
@@ -116,10 +128,39 @@ void NormMoments::FormProducer(int at) {
   Problem& p = producer.step.problem;
   const View made = p.outputs[0];
   const int64_t numbers = 2 * (made.shape.back() / kPartColumns);
+  if (HasGainedRows()) AddGainedRows(made, producer.step);
   std::get<abi::GemmAttrs>(p.attrs).part_columns = kPartColumns;
   p.outputs.push_back(PartsOf(RowsOfParts(made), numbers, made));
   producer.step.outputs.push_back(kParts);
   formed_producer_ = std::move(producer);
+}
+
+// Makes the rows that a producer makes another result of it, multiplied with the gain.
+void NormMoments::AddGainedRows(const View& made, ir::LoweredStep& producer) const {
+  Problem& p = producer.problem;
+  const auto operand = static_cast<size_t>(affine_.gain);
+  View gain = norm_.problem.inputs[operand];
+  const int64_t step = gain.strides.back();
+  gain.shape = made.shape;
+  gain.strides = Dims::Filled(made.shape.rank(), 0);
+  gain.strides[made.shape.rank() - 1] = step;
+  abi::ExprBuilder b;
+  std::vector<uint16_t> values;
+  const int raws = abi::RawInputs(p);
+  for (int i = 0; i < raws; ++i) values.push_back(b.Input(i, abi::RawDType(p)));
+  for (int i = 0; i < p.extra_inputs(); ++i) {
+    const View& v = p.inputs[static_cast<size_t>(p.core_inputs + i)];
+    values.push_back(b.Input(raws + i, abi::ComputeDType(v.dtype)));
+  }
+  const uint16_t own = p.epilogue.empty() ? values[0] : b.Inline(p.epilogue, values)[0];
+  const uint16_t factor = b.Input(raws + p.extra_inputs(), abi::ComputeDType(gain.dtype));
+  p.epilogue = b.Finish({own, b.Binary(ExprOp::kMul, own, factor)});
+  p.inputs.push_back(gain);
+  producer.inputs.push_back(norm_.inputs[operand]);
+  View gained = made;
+  gained.dtype = norm_.problem.outputs[0].dtype;
+  p.outputs.push_back(gained);
+  producer.outputs.push_back(kGained);
 }
 
 // Makes the moments of parts, if a producer stores them, core operand 2 of a product that reads
@@ -152,6 +193,10 @@ std::string NormMoments::CheckNorm() {
   const auto affine = AffineOf(p);
   if (!affine) return "epilogue: the norm does more than multiply with a gain and add a shift";
   affine_ = *affine;
+  if (is_rms_ && affine_.shift >= 0) return "epilogue: the norm adds a shift";
+  if (is_rms_ && p.as<abi::NormalizeAttrs>().epsilon == 0) {
+    return "epsilon: it is 0, and the deviation of a row may be";
+  }
   for (const int k : {affine_.gain, affine_.shift}) {
     if (k < 0) continue;
     const auto operand = static_cast<size_t>(k);
@@ -169,10 +214,13 @@ std::string NormMoments::FindReaders() {
   for (const int reader : editor_.readers(made)) {
     std::string refusal = CheckReader(reader);
     if (!refusal.empty()) return refusal;
-    const bool product = MultipliesLayerNorm(norm_, editor_.step(reader));
+    const bool product = MultipliesNormOfRows(norm_, editor_.step(reader));
     (product ? products_ : others_).push_back(reader);
   }
   if (products_.empty()) return "family: no product reads the norm";
+  if (is_rms_ && !others_.empty()) {
+    return StrCat("family: ", NamesOf(editor_.step(others_[0])), " reads the norm, too");
+  }
   for (const int product : products_) {
     std::string refusal = CheckProduct(product);
     if (!refusal.empty()) return refusal;
@@ -190,7 +238,7 @@ std::string NormMoments::CheckReader(int reader) const {
   std::string refusal = CheckProducer(editor_, context_, at_, reader);
   if (!refusal.empty()) return refusal;
   const bool elementwise = IsElementwise(step), epilogue = HasEpilogue(step);
-  const bool product = MultipliesLayerNorm(norm_, step);
+  const bool product = MultipliesNormOfRows(norm_, step);
   for (size_t k = 0; k < step.inputs.size(); ++k) {
     if (step.inputs[k] != norm_.outputs[0] || (product && k == 0)) continue;
     const bool extra = k >= static_cast<size_t>(step.problem.core_inputs);
@@ -210,12 +258,14 @@ std::string NormMoments::CheckProduct(int reader) const {
     return StrCat("operand: ", NamesOf(step), " does something with its rows already");
   }
   const View &x = norm_.problem.inputs[0], &b = p.inputs[1];
-  if (x.dtype != b.dtype) {
+  if (!HasGainedRows() && x.dtype != b.dtype) {
     return StrCat("dtype: the norm reads ", DTypeName(x.dtype), ", the weights of ", NamesOf(step),
                   " are ", DTypeName(b.dtype));
   }
-  const std::string weights = ScaledWeights::Refusal(editor_.buffer(step.inputs[1]), b);
-  if (!weights.empty()) return weights;
+  if (!is_rms_) {
+    const std::string weights = ScaledWeights::Refusal(editor_.buffer(step.inputs[1]), b);
+    if (!weights.empty()) return weights;
+  }
   if (!HasSameRows(p.inputs[0], norm_.problem.outputs[0])) {
     return StrCat("domain: the rows of ", NamesOf(step), " are not the norm's");
   }
@@ -272,6 +322,32 @@ std::string NormMoments::AddEpilogue(ir::LoweredStep& step) const {
   return fits ? "" : StrCat("limits: the epilogue of ", NamesOf(step), " is too long");
 }
 
+// The same for a norm by the root mean square, whose gain is in the rows: each sum is multiplied
+// with the scale, and that is made of mean and scale.
+std::string NormMoments::AddRootMeanSquare(ir::LoweredStep& step) const {
+  Problem& p = step.problem;
+  const int sums = abi::SumInputs(p), raws = sums + 2;
+  abi::ExprBuilder b;
+  const uint16_t mean = b.Input(sums, DType::kF32), scale = b.Input(sums + 1, DType::kF32);
+  const uint16_t scaled_mean = b.Binary(ExprOp::kMul, mean, scale);
+  const uint16_t square = b.Fma(scaled_mean, scaled_mean, b.Const(1, DType::kF32));
+  const uint16_t own_scale = b.Binary(ExprOp::kDiv, scale, b.Unary(ExprOp::kSqrt, square));
+  std::vector<uint16_t> values;
+  for (int s = 0; s < sums; ++s) {
+    const uint16_t sum = b.Input(s, DType::kF32);
+    values.push_back(b.Binary(ExprOp::kMul, sum, own_scale));
+  }
+  for (int k = 0; k < p.extra_inputs(); ++k) {
+    const View& v = p.inputs[static_cast<size_t>(p.core_inputs + k)];
+    values.push_back(b.Input(raws + k, abi::ComputeDType(v.dtype)));
+  }
+  p.epilogue = b.Finish(p.epilogue.empty() ? std::vector<uint16_t>{values[0]}
+                                           : b.Inline(p.epilogue, values));
+  const bool fits = p.epilogue.nodes.size() <= abi::kMaxExprNodes &&
+                    raws + p.extra_inputs() <= abi::kMaxExprInputs;
+  return fits ? "" : StrCat("limits: the epilogue of ", NamesOf(step), " is too long");
+}
+
 std::string NormMoments::AddStoredMoments(const View& a, ir::LoweredStep& step) const {
   Problem& p = step.problem;
   const auto rows = ir::Remap(a, norm_.problem.outputs[0], MomentView(0));
@@ -296,8 +372,12 @@ std::string NormMoments::FormProducts() {
     step.sources = JoinedSources(norm_.sources, step.sources);
     p.inputs[0] = *ir::Remap(a, norm_.problem.outputs[0], norm_.problem.inputs[0]);
     step.inputs[0] = norm_.inputs[0];
+    if (HasGainedRows()) {
+      p.inputs[0].dtype = a.dtype;
+      step.inputs[0] = kGained;
+    }
     std::string refusal = AddParts(step);
-    if (refusal.empty()) refusal = AddEpilogue(step);
+    if (refusal.empty()) refusal = is_rms_ ? AddRootMeanSquare(step) : AddEpilogue(step);
     std::get<abi::GemmAttrs>(p.attrs).moments_epsilon =
         norm_.problem.as<abi::NormalizeAttrs>().epsilon;
     const bool stores = at == products_[0] && !others_.empty();
@@ -392,6 +472,7 @@ std::string NormMoments::MakeConstants() {
     const auto operand = static_cast<size_t>(k);
     return LastAxisOf(editor_.buffer(norm_.inputs[operand]), norm_.problem.inputs[operand]);
   };
+  if (is_rms_) return "";
   const std::vector<double> gain = along(affine_.gain), shift = along(affine_.shift);
   for (const Reader& reader : formed_products_) {
     const ir::LoweredStep& step = reader.step;
@@ -415,7 +496,7 @@ void NormMoments::GiveConstants(ir::StepEditor& editor, const ScaledWeights& wei
   }
 }
 
-void NormMoments::ApplyParts(ir::StepEditor& editor) {
+void NormMoments::ApplyProducer(ir::StepEditor& editor) {
   if (!formed_producer_) return;
   ir::LoweredStep& producer = formed_producer_->step;
   ir::LoweredBuffer parts;
@@ -424,12 +505,21 @@ void NormMoments::ApplyParts(ir::StepEditor& editor) {
   const ir::BufferId id = editor.AddBuffer(std::move(parts));
   std::ranges::replace(producer.outputs, kParts, id);
   for (Reader& reader : formed_products_) std::ranges::replace(reader.step.inputs, kParts, id);
+  if (HasGainedRows()) {
+    ir::LoweredBuffer gained;
+    gained.name = StrCat(editor.buffer(norm_.inputs[0]).name, " with gain");
+    gained.dtype = norm_.problem.outputs[0].dtype;
+    gained.shape = editor.buffer(norm_.inputs[0]).shape;
+    const ir::BufferId rows = editor.AddBuffer(std::move(gained));
+    std::ranges::replace(producer.outputs, kGained, rows);
+    for (Reader& reader : formed_products_) std::ranges::replace(reader.step.inputs, kGained, rows);
+  }
   editor.Replace(formed_producer_->at, std::move(producer));
 }
 
 void NormMoments::Apply(ir::StepEditor& editor) {
-  ApplyParts(editor);
-  for (size_t i = 0; i < formed_products_.size(); ++i)
+  ApplyProducer(editor);
+  for (size_t i = 0; i < formed_products_.size() && !is_rms_; ++i)
     GiveConstants(editor, weights_[i], formed_products_[i].step);
   if (!others_.empty()) {
     ir::LoweredBuffer moments;

@@ -1,15 +1,22 @@
-/// A norm of layers (abi::NormalizeKind::kLayerNorm) that no step makes any more: products that
-/// read it multiply what the norm reads, see the moments of its rows (abi::SeesMoments) and finish
-/// the norm in their epilogues; other readers compute its values from the moments that one of the
-/// products stores.
+/// A norm of rows, a layer norm or one by the root mean square, that no step makes any more:
+/// products that read it multiply what the norm reads, see the moments of its rows
+/// (abi::SeesMoments) and finish the norm in their epilogues; other readers compute its values from
+/// the moments that one of the products stores.
 ///
-/// With gain g and shift b along k, mean m and scale s of a row x:
+/// A layer norm with gain g and shift b along k, mean m and scale s of a row x:
 ///   sum_k ((x_k - m) * s * g_k + b_k) * W[k, n]
 ///     = (sum_k x_k * (g_k W[k, n]) - m * sum_k g_k W[k, n]) * s + sum_k b_k W[k, n],
 /// so that the weights get the gain, and both sums of weights are constants.
 ///
 /// Where a product makes the rows that the norm reads, it may store the moments of parts of them
 /// (abi::StoresParts), of which the readers make mean and scale. Otherwise they sum up their rows.
+///
+/// A norm by the root mean square has no mean, and with 1 / s^2 the variance plus epsilon, its own
+/// scale is
+///   1 / sqrt(variance + m^2 + epsilon) = s / sqrt(1 + (m * s)^2).
+/// Language models have such norms, with weights that several entry points share. So the weights
+/// stay as they are: the product that makes the rows stores them a second time, multiplied with the
+/// gain, for the readers to multiply.
 #pragma once
 
 #include <optional>
@@ -24,7 +31,7 @@ namespace aicf {
 
 class NormMoments {
  public:
-  /// `norm` is a position in the editor. REQUIRES: IsLayerNorm(editor.step(norm)).
+  /// `norm` is a position in the editor. REQUIRES: IsNormOfRows(editor.step(norm)).
   NormMoments(const ir::StepEditor& editor, const PassContext& context, int norm);
 
   /// Empty, or the condition that keeps the norm a step, as "name: sentence". Called once only.
@@ -33,6 +40,8 @@ class NormMoments {
 
   /// The product that stores the moments of parts of the rows, or -1.
   int producer() const { return formed_producer_ ? formed_producer_->at : -1; }
+  /// Whether the producer also stores the rows multiplied with the gain, and products read these.
+  bool HasGainedRows() const { return is_rms_ && affine_.gain >= 0; }
   const std::vector<int>& products() const { return products_; }
   const std::vector<int>& others() const { return others_; }
   /// Predicted times of the readers in their new form (one_us), and of the norm and its readers as
@@ -60,10 +69,12 @@ class NormMoments {
   /// it stores. Empty, or the condition that failed.
   std::string Form(int producer);
   void FormProducer(int at);
+  void AddGainedRows(const abi::View& made, ir::LoweredStep& producer) const;
   std::string AddParts(ir::LoweredStep& step) const;
   std::string FormProducts();
   std::string FormOther(int at);
   std::string AddEpilogue(ir::LoweredStep& step) const;
+  std::string AddRootMeanSquare(ir::LoweredStep& step) const;
   std::string AddStoredMoments(const abi::View& a, ir::LoweredStep& step) const;
   std::optional<uint16_t> ValueAt(const abi::View& read, OperandExpr& expr) const;
   std::string CheckCosts();
@@ -73,12 +84,13 @@ class NormMoments {
 
   /// The mean (0) or the scale (1) of the row of every element of the norm's result.
   abi::View MomentView(int which) const;
-  void ApplyParts(ir::StepEditor& editor);
+  void ApplyProducer(ir::StepEditor& editor);
 
   const ir::StepEditor& editor_;
   const PassContext& context_;
   int at_;
   ir::LoweredStep norm_;
+  bool is_rms_;  ///< by the root mean square
   NormAffine affine_;
   std::vector<int> products_, others_;
   std::optional<Reader> formed_producer_;
@@ -87,9 +99,10 @@ class NormMoments {
   PairCosts costs_;
 };
 
-bool IsLayerNorm(const ir::LoweredStep& step);
+/// Whether the step is a layer norm, or a norm by the root mean square, along the last axis.
+bool IsNormOfRows(const ir::LoweredStep& step);
 
 /// Whether the two are such a norm and a product that multiplies its rows.
-bool MultipliesLayerNorm(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
+bool MultipliesNormOfRows(const ir::LoweredStep& producer, const ir::LoweredStep& consumer);
 
 }  // namespace aicf

@@ -21,8 +21,10 @@ std::string Matrix(int64_t rows, int64_t columns) {
   return StrCat("f16 ", rows, "x", columns, " [", columns, ", 1]+0");
 }
 
-std::string Norm(std::string_view operands, int64_t rows, int64_t terms) {
-  return StrCat("step [\"norm\"] ", operands, " : normalize math=fp32 kind=2 axes=[1] ",
+std::string Norm(std::string_view operands, int64_t rows, int64_t terms,
+                 abi::NormalizeKind kind = abi::NormalizeKind::kLayerNorm) {
+  return StrCat("step [\"norm\"] ", operands,
+                " : normalize math=fp32 kind=", static_cast<int>(kind), " axes=[1] ",
                 "epsilon=0x1p-10 core=1 in(", Matrix(rows, terms), ", f32 ", rows, "x", terms,
                 " [0, 1]+0) out(", Matrix(rows, terms),
                 ") pro id epi (%0 = in 0 : f32; %1 = in 1 : f32; %2 = mul %0 %1 : f32) -> %2\n");
@@ -40,7 +42,8 @@ std::string Buffer(int number, std::string_view role, std::string_view name, DTy
 }
 
 // x [rows, terms] -> norm -> product with weights of `columns` columns -> y.
-ir::Lowered Program(int64_t rows, int64_t terms, int64_t columns) {
+ir::Lowered Program(int64_t rows, int64_t terms, int64_t columns,
+                    abi::NormalizeKind kind = abi::NormalizeKind::kLayerNorm) {
   const std::string x = StrCat(rows, "x", terms);
   const auto parsed = ir::ParseLowered(
       StrCat("lowered \"g\"\n", Buffer(0, "input", "x", DType::kF16, x),
@@ -48,14 +51,15 @@ ir::Lowered Program(int64_t rows, int64_t terms, int64_t columns) {
              Buffer(2, "constant", "w", DType::kF16, StrCat(terms, "x", columns), kNoData),
              Buffer(3, "temp", "n", DType::kF16, x),
              Buffer(4, "output", "y", DType::kF16, StrCat(rows, "x", columns)),
-             "inputs %0\noutputs %4\n", Norm("(%0, %1) -> (%3)", rows, terms),
+             "inputs %0\noutputs %4\n", Norm("(%0, %1) -> (%3)", rows, terms, kind),
              Product("up", "(%3, %2) -> (%4)", rows, terms, columns)));
   EXPECT_TRUE(parsed.ok()) << parsed.status().ToString();
   return *parsed;
 }
 
 // The same behind a product of `inner` terms that makes the rows.
-ir::Lowered Chain(int64_t rows, int64_t inner, int64_t terms, int64_t columns) {
+ir::Lowered Chain(int64_t rows, int64_t inner, int64_t terms, int64_t columns,
+                  abi::NormalizeKind kind = abi::NormalizeKind::kLayerNorm) {
   const std::string h = StrCat(rows, "x", terms);
   const auto parsed = ir::ParseLowered(
       StrCat("lowered \"g\"\n", Buffer(0, "input", "x", DType::kF16, StrCat(rows, "x", inner)),
@@ -65,7 +69,7 @@ ir::Lowered Chain(int64_t rows, int64_t inner, int64_t terms, int64_t columns) {
              Buffer(4, "temp", "h", DType::kF16, h), Buffer(5, "temp", "n", DType::kF16, h),
              Buffer(6, "output", "y", DType::kF16, StrCat(rows, "x", columns)),
              "inputs %0\noutputs %6\n", Product("down", "(%0, %1) -> (%4)", rows, inner, terms),
-             Norm("(%4, %2) -> (%5)", rows, terms),
+             Norm("(%4, %2) -> (%5)", rows, terms, kind),
              Product("up", "(%5, %3) -> (%6)", rows, terms, columns)));
   EXPECT_TRUE(parsed.ok()) << parsed.status().ToString();
   return *parsed;
@@ -163,8 +167,9 @@ ir::Tensor Numbers(DType dtype, const Dims& shape, int seed) {
 }
 
 // What both programs compute from the same numbers, as far apart as 16 bits of a norm make them.
-void ExpectSameValues(int64_t terms, int64_t parts) {
-  ir::Lowered program = Chain(5, 24, terms, 8);
+void ExpectSameValues(int64_t terms, int64_t parts,
+                      abi::NormalizeKind kind = abi::NormalizeKind::kLayerNorm) {
+  ir::Lowered program = Chain(5, 24, terms, 8, kind);
   for (size_t b = 0; b < program.buffers.size(); ++b) {
     ir::LoweredBuffer& buffer = program.buffers[b];
     if (buffer.role != schema::Role::kConstant) continue;
@@ -186,6 +191,41 @@ TEST(NormMoments, OfPartsMakeTheSameValues) {
   ExpectSameValues(64, 64);
   ExpectSameValues(192, 64);
   ExpectSameValues(48, 0);
+}
+
+constexpr abi::NormalizeKind kRms = abi::NormalizeKind::kRmsNorm;
+
+TEST(NormMoments, OfPartsMakeTheSameValuesOfRootMeanSquares) {
+  ExpectSameValues(64, 64, kRms);
+  ExpectSameValues(192, 64, kRms);
+  ExpectSameValues(48, 0, kRms);
+}
+
+// A decode step of 32 requests has such norms. Prompts have so many rows that epilogues would take
+// longer than the norms, and a single row is normalised by the product that reads it.
+TEST(NormMoments, OfRootMeanSquaresAreStoredWhereRowsAreFew) {
+  EXPECT_EQ(PartsAfter(Chain(32, 14336, 4096, 6144, kRms), "cuda:sm_90a"), 64);
+  EXPECT_EQ(PartsAfter(Chain(32, 4096, 4096, 6144, kRms), "cuda:sm_90a"), 64);
+  EXPECT_EQ(PartsAfter(Chain(2048, 4096, 4096, 6144, kRms), "cuda:sm_90a"), 0);
+  EXPECT_EQ(PartsAfter(Chain(32, 4096, 4096, 6144, kRms), "cuda:sm_80"), 0);
+}
+
+TEST(NormMoments, OfRootMeanSquaresLeaveTheWeightsAlone) {
+  ir::Lowered program = Chain(32, 4096, 4096, 6144, kRms);
+  const ir::BufferId weights = program.steps[2].inputs[1];
+  const std::string name = program.buffers[weights].name;
+  ASSERT_TRUE(Move(program, "cuda:sm_90a").ok());
+  ASSERT_EQ(program.steps.size(), 2u);
+  const ir::LoweredStep &producer = program.steps[0], &reader = program.steps[1];
+  ASSERT_EQ(producer.outputs.size(), 3u) << "the rows, the same with gain, and moments";
+  EXPECT_EQ(reader.inputs[0], producer.outputs[1]);
+  EXPECT_EQ(program.buffers[reader.inputs[1]].name, name);
+  EXPECT_EQ(reader.inputs[2], producer.outputs[2]);
+}
+
+TEST(NormMoments, OfRootMeanSquaresStayAStepWhereNoProductMakesTheRows) {
+  EXPECT_EQ(StepsAfter(Program(32, 4096, 6144, kRms), "cuda:sm_90a"), 2u);
+  EXPECT_EQ(StepsAfter(Program(32, 4096, 6144, kRms), ""), 2u);
 }
 
 }  // namespace

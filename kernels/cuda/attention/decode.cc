@@ -102,7 +102,9 @@ int64_t AttentionDecodeHost::SharedBytes(const abi::AttentionShape& s, const abi
   const int64_t received = c["split"] > 1 ? c["split"] * share * 32 : 0;
   // Behind the queries lie a new key and a new value.
   const int64_t appended = s.new_keys >= 0 ? head + value + kPad : 0;
-  return std::max(CeilDiv((kRows * head + appended + tiles) * 2, 16) * 16, sums) + received;
+  const int64_t needed =
+      std::max(CeilDiv((kRows * head + appended + tiles) * 2, 16) * 16, sums) + received;
+  return std::max(needed, c["room"] * 1024);
 }
 
 std::string AttentionDecodeHost::Refuse(const Problem& p, const abi::Parameters& c,

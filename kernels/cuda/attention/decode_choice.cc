@@ -87,13 +87,29 @@ std::optional<Parameters> SharedBy(const AttentionShape& s, int64_t split, int64
   const int64_t tile = s.head + s.value_head > 160 ? 16 : 32;
   const int64_t turns = CeilDiv(s.keys, tile * split * warps);
   for (int64_t stages = std::clamp<int64_t>(turns + 1, 2, 8); stages >= 2; --stages) {
-    const Parameters c = {
-        {"split", split}, {"warps", warps}, {"stages", stages}, {"tile_keys", tile}, {"ahead", 0}};
+    const Parameters c = {{"split", split},    {"warps", warps}, {"stages", stages},
+                          {"tile_keys", tile}, {"ahead", 0},     {"room", 0}};
     const int64_t bytes = Decode::SharedBytes(s, c);
     if (bytes > d.max_shared_bytes) continue;
     if ((bytes + kBesideOwn) * blocks <= d.shared_bytes_per_sm) return c;
   }
   return std::nullopt;
+}
+
+// The parameters with so much shared memory for a block that a multiprocessor holds only one, where
+// there are no more blocks than multiprocessors but two would fit. Blocks of a step that is
+// launched early start where the kernel before it ends first. There two of them would gather, while
+// other multiprocessors had none.
+Parameters Spread(const AttentionShape& s, const Parameters& c, const DeviceSpec& d) {
+  const int64_t half = d.shared_bytes_per_sm / 2 - kBesideOwn, needed = Decode::SharedBytes(s, c);
+  const int64_t room = half / 1024 + 1;  // in KiB
+  const bool two_fit = needed <= half && 2 * needed > half && room * 1024 <= d.max_shared_bytes;
+  const auto tiles = static_cast<double>(Decode::Tiles(s, Decode::kRows));
+  const bool one_each = tiles <= ClustersAtOnce(c["split"], d.sm_count);
+  if (!two_fit || !one_each) return c;
+  std::vector<abi::Parameter> list(c.begin(), c.end());
+  std::ranges::find(list, "room", &abi::Parameter::name)->value = room;
+  return Parameters(std::move(list));
 }
 
 }  // namespace
@@ -112,7 +128,8 @@ std::vector<abi::Candidate> CandidatesFor<AttentionDecodeHost>(const Problem& p,
         const std::optional<Parameters> c = SharedBy(s, split, warps, blocks, d);
         if (!c || c == last || !Decode::Refuse(p, *c, d).empty()) continue;
         last = c;
-        all.push_back(CandidateOf<Decode>(p, *c, DecodeUs(p, *c, d)));
+        const Parameters spread = Spread(s, *c, d);
+        all.push_back(CandidateOf<Decode>(p, spread, DecodeUs(p, spread, d)));
       }
     }
   }

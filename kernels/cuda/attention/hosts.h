@@ -50,18 +50,16 @@ struct AttentionTensorHost : AttentionHostBase {
 /// attention/decode.cuh: few rows of 16 bits against many keys, which `split` blocks of `warps`
 /// warps divide among them; a warp requests `stages` - 1 tiles of `tile_keys` keys ahead. Where the
 /// step appends rows, the first block of the cluster with the first tile of their key head stores
-/// them.
+/// them. `room` is the least shared memory of a block in KiB, 0: as much as it needs.
 struct AttentionDecodeHost : AttentionHostBase {
   static constexpr std::string_view kKey = "cuda.attention.decode";
   static constexpr std::string_view kSource = "attention/decode.cuh";
   static constexpr int64_t kRows = 16, kPiece = 8;
   static constexpr int64_t kMaxRows = 64;  ///< every 16 of them read all keys again
   static constexpr int64_t kMaxKeys = int64_t{1} << 30;
-  static constexpr abi::ParameterRange kParameters[] = {{"split", 1, 16},
-                                                        {"warps", 1, 8},
-                                                        {"stages", 2, 8},
-                                                        {"tile_keys", 16, 32},
-                                                        {"ahead", 0, 1, 0}};
+  static constexpr abi::ParameterRange kParameters[] = {{"split", 1, 16},   {"warps", 1, 8},
+                                                        {"stages", 2, 8},   {"tile_keys", 16, 32},
+                                                        {"ahead", 0, 1, 0}, {"room", 0, 227, 0}};
 
   static constexpr bool kAppendsRows = true;
 

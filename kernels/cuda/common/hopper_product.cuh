@@ -291,12 +291,16 @@ AICF_DEVICE void MultiplyStage(unsigned tile_a, unsigned tile_b, int row0, bool 
 
 /// Computes the sums of one tile. A stage is freed once the products after it are under way and its
 /// own are done. `held` is the number of the first of the tiles of B that the block holds for this
-/// tile's columns. `started` and then `meanwhile` run when all products have been asked for.
+/// tile's columns. `started` runs when all products have been asked for. `meanwhile` runs once,
+/// when neither products nor copies wait for the consumer: with kHoldsTile when all products have
+/// been asked for, otherwise when those of as many steps have been as there are stages. Then all
+/// stages have been freed once, and memory is busy with filling them.
 template <class Started, class Meanwhile>
 AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int row0, int held,
                               Sums& sums, Moments& moments, Started&& started,
                               Meanwhile&& meanwhile) {
   const StepRange steps;
+  const index_t idle = MinOf(steps.first + index_t(kStages), steps.end - 1);
   int last = 0;
   unsigned tile_b = shared.Held(held);
   if constexpr (kHoldsB) BarrierWait(shared.HeldBarrier(), 0);
@@ -312,9 +316,10 @@ AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int 
     ProductsWait<1>();
     if (!first) Release(shared, last);
     last = place.stage;
+    if (step == idle) meanwhile();
   }
   started();
-  meanwhile();
+  if constexpr (kHoldsTile) meanwhile();
   ProductsWait<0>();
   if constexpr (!kHoldsTile) Release(shared, last);
   sums.Hold();
@@ -490,14 +495,15 @@ AICF_DEVICE void Consume(const Args& args, const SharedLayout& shared, int consu
       }
     };
     // Moments that are made of the rows' parts should not hold up the tensor cores. They are
-    // finished while these multiply (kHoldsTile) or, where a consumer has to look after its stages
-    // meanwhile, before the block's first stages are there. Those of its later tiles are finished
-    // after the products.
+    // finished while these multiply (kHoldsTile), while memory fills the stages (kStreams), or
+    // otherwise before the block's first stages are there, and those of its later tiles after the
+    // products.
     constexpr bool kOfParts = Moments::kSeen && !Moments::kReadsStages;
-    constexpr bool kBefore = kOfParts && !kHoldsTile;
+    constexpr bool kMeanwhile = kOfParts && (kHoldsTile || kStreams);
+    constexpr bool kBefore = kOfParts && !kMeanwhile;
     if (kBefore && first_tile) FinishMoments(shared, consumer, moments);
     const auto meanwhile = [&] {
-      if constexpr (kOfParts && kHoldsTile) FinishMoments(shared, consumer, moments);
+      if constexpr (kMeanwhile) FinishMoments(shared, consumer, moments);
     };
     if constexpr (kPromote > 0)
       MultiplyTileInParts(shared, place, row0, turns, !walk.HasNext(), sums, started);

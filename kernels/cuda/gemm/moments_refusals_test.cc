@@ -116,6 +116,29 @@ TEST(CudaRefusals, OfTheHopperProductThatStoresMomentsOfParts) {
   ExpectUnsupported(key, halves, "stores no moments of results that are made of two halves");
 }
 
+// Products with few rows are made of the same tiles, whose columns are then whole parts.
+TEST(CudaRefusals, OfTheStreamingProductWithMomentsOfParts) {
+  const char* key = "cuda.gemm.stream_rows";
+  const auto rows = [](Problem p) {
+    for (std::vector<View>* views : {&p.inputs, &p.outputs}) {
+      for (View& v : *views) {
+        if (v.shape[0] == 256) v = DenseView(v.dtype, {32, v.shape[1]});
+      }
+    }
+    p.inputs[1].strides = {1, p.inputs[1].shape[0]};
+    return p;
+  };
+  const Problem reads = rows(PartsGemm()), stores = rows(StoredPartsGemm(64));
+  EXPECT_EQ(Refused(key, reads, {}), "");
+  EXPECT_EQ(Refused(key, stores, {}), "");
+  EXPECT_EQ(Refused(key, stores, {{"tile_n", 64}}), "");
+  ExpectParametersRefused(key, stores,
+                          {{"a tile of 48 columns has no whole parts of 64", {{"tile_n", 48}}}});
+  for (const Candidate& c : CandidatesOf(*FindKernel(key), stores, Device()))
+    EXPECT_EQ(c.variant.parameters["tile_n"] % 64, 0);
+  ExpectUnsupported(key, rows(MomentsGemm(DType::kBF16, MathMode::kBf16)), "sums up no moments");
+}
+
 // Four warps of a swapped tile join what they have of a line.
 TEST(CudaRefusals, StoredPartsOfSwappedTilesTakeSharedMemory) {
   const Problem p = StoredPartsGemm(64);
@@ -135,6 +158,9 @@ TEST(CudaRefusals, StoredPartsOfSwappedTilesTakeSharedMemory) {
   EXPECT_GT(swapped, 0);
 }
 
+// What a kernel says of a problem with moments; products with few rows alone are for stream_rows.
+constexpr std::string_view kTooManyRows = "is for up to 64 rows, here are 256";
+
 TEST(CudaRefusals, OtherProductsStoreNoMoments) {
   const Problem p = StoredPartsGemm(64);
   for (const KernelInfo& kernel : KernelsOf(Family::kGemm)) {
@@ -143,7 +169,8 @@ TEST(CudaRefusals, OtherProductsStoreNoMoments) {
     const DeviceSpec device = *FindDevice(kernel.backend == Backend::kCpu ? "cpu:avx512" : "cuda");
     const bool library = kernel.key == "cublaslt.matmul";
     EXPECT_EQ(kernel.supports(p, device),
-              takes     ? ""
+              takes                                   ? ""
+              : kernel.key == "cuda.gemm.stream_rows" ? kTooManyRows
               : library ? "cannot take the step: it stores moments of its results"
                         : "does not store the moments of its results")
         << kernel.key;
@@ -159,7 +186,9 @@ TEST(CudaRefusals, OtherProductsTellNoMoments) {
     const DeviceSpec device = *FindDevice(kernel.backend == Backend::kCpu ? "cpu:avx512" : "cuda");
     const std::string why = kernel.supports(p, device);
     const bool library = kernel.key == "cublaslt.matmul";
+    const bool sums = kernel.key == "cuda.gemm.stream_rows";
     EXPECT_EQ(why, takes     ? ""
+                   : sums    ? "sums up no moments, it reads those of parts alone"
                    : library ? "cannot take the step: its epilogue sees moments of rows"
                              : "does not tell the moments of rows")
         << kernel.key;

@@ -37,6 +37,7 @@ Parameters AsHopper(const Problem& p, const Parameters& c) {
 std::string GemmStreamRowsHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
   if (std::string refusal = GemmHopperHost::Refusal(p, d); !refusal.empty()) return refusal;
   if (DTypeBytes(p.inputs[0].dtype) == 1) return "multiplies f16, bf16 and f32 as tf32 only";
+  if (SeesMoments(p) && !ReadsParts(p)) return "sums up no moments, it reads those of parts alone";
   const ProductShape s = ProductOf(p);
   if (s.batch != 1) return StrCat("is for a single product, here are ", s.batch);
   return s.rows <= kMostRows ? "" : StrCat("is for up to ", kMostRows, " rows, here are ", s.rows);

@@ -15,7 +15,7 @@
 // kSplit and kAhead (gemm/hopper.cuh).
 //
 // Illegal, and for the host to refuse: what gemm/hopper.cuh lists, and operands of 8 bits, a batch
-// of several products, more rows than kTileM, moments and stored parts.
+// of several products, more rows than kTileM, and moments that are not made of parts.
 // Grid: the number of tiles times kSplit.
 #pragma once
 

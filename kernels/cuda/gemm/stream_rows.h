@@ -14,6 +14,7 @@ struct GemmStreamRowsHost : CudaHostBase {
   static constexpr std::string_view kKey = "cuda.gemm.stream_rows";
   static constexpr std::string_view kSource = "gemm/stream_rows.cuh";
   static constexpr bool kReadsAhead = true, kStreamsAhead = true;
+  static constexpr bool kSeesMoments = true, kStoresParts = true;
   static constexpr int64_t kMostRows = 64;
   static constexpr abi::ParameterRange kParameters[] = {
       {"tile_m", 8, kMostRows}, {"tile_n", 16, 256}, {"stages", 2, 24},

@@ -13,7 +13,8 @@ using abi::Parameters;
 using abi::Problem;
 
 constexpr int64_t kMostColumns = 256;  // of a tile: as many as a box of the copy engine has
-constexpr int64_t kUnit = 16;          // columns of a tile come in multiples of it
+constexpr int64_t kUnit = 16;          // columns of a tile come in multiples of it,
+constexpr int64_t kPartsUnit = 64;     // or of this, where the moments of parts are stored
 constexpr int64_t kMostStages = 24;    // more would be more under way than memory needs
 constexpr int64_t kLineBytes = 128;    // of k in a stage
 
@@ -26,10 +27,10 @@ int64_t TilesAtOnce(int64_t split, int sm_count) {
 
 // Columns of B of a tile, so that all tiles run at once and fill the device, or as few times after
 // each other as their number of columns allows.
-int64_t ColumnsOfTile(const ProductShape& s, int64_t split, int sm_count) {
+int64_t ColumnsOfTile(const ProductShape& s, int64_t unit, int64_t split, int sm_count) {
   const int64_t at_once = TilesAtOnce(split, sm_count);
   const int64_t rounds = CeilDiv(s.columns, at_once * kMostColumns);
-  return RoundUp(CeilDiv(s.columns, at_once * rounds), kUnit);
+  return RoundUp(CeilDiv(s.columns, at_once * rounds), unit);
 }
 
 // As many stages as fit a multiprocessor's shared memory but for what makes up the results.
@@ -43,7 +44,8 @@ int64_t StagesFor(const Problem& p, int64_t tile_m, int64_t tile_n, int64_t spli
 Parameters CutOf(const Problem& p, const abi::DeviceSpec& d, int64_t split) {
   const ProductShape s = ProductOf(p);
   const int64_t tile_m = std::max<int64_t>(8, PowerOfTwoAtLeast(s.rows));
-  const int64_t tile_n = ColumnsOfTile(s, split, d.sm_count);
+  const int64_t unit = StoresParts(p) ? kPartsUnit : kUnit;
+  const int64_t tile_n = ColumnsOfTile(s, unit, split, d.sm_count);
   return {{"tile_m", tile_m},
           {"tile_n", tile_n},
           {"stages", StagesFor(p, tile_m, tile_n, split, d)},
