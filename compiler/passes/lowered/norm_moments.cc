@@ -63,6 +63,13 @@ View ColumnsOf(const View& out, int which) {
   return v;
 }
 
+// Whether the step's expression may be that long and have so many operands and results, with `raws`
+// raw inputs.
+bool FitsLimits(const Problem& p, int raws) {
+  return p.epilogue.nodes.size() <= abi::kMaxExprNodes &&
+         raws + p.extra_inputs() <= abi::kMaxExprInputs && p.outputs.size() <= abi::kMaxExprResults;
+}
+
 }  // namespace
 
 bool IsNormOfRows(const ir::LoweredStep& step) {
@@ -106,8 +113,8 @@ std::string NormMoments::Form(int producer) {
   formed_producer_.reset();
   formed_products_.clear();
   formed_others_.clear();
-  if (producer >= 0) FormProducer(producer);
-  std::string refusal = FormProducts();
+  std::string refusal = producer >= 0 ? FormProducer(producer) : "";
+  if (refusal.empty()) refusal = FormProducts();
   for (size_t i = 0; i < others_.size() && refusal.empty(); ++i) refusal = FormOther(others_[i]);
   return refusal.empty() ? CheckCosts() : refusal;
 }
@@ -123,7 +130,7 @@ int NormMoments::FindProducer() const {
   return whole && HasSameRows(x, made) ? at : -1;
 }
 
-void NormMoments::FormProducer(int at) {
+std::string NormMoments::FormProducer(int at) {
   Reader producer{at, editor_.step(at)};
   Problem& p = producer.step.problem;
   const View made = p.outputs[0];
@@ -132,7 +139,9 @@ void NormMoments::FormProducer(int at) {
   std::get<abi::GemmAttrs>(p.attrs).part_columns = kPartColumns;
   p.outputs.push_back(PartsOf(RowsOfParts(made), numbers, made));
   producer.step.outputs.push_back(kParts);
+  const bool fits = FitsLimits(p, abi::RawInputs(p));
   formed_producer_ = std::move(producer);
+  return fits ? "" : StrCat("limits: the epilogue of ", NamesOf(editor_.step(at)), " is too long");
 }
 
 // Makes the rows that a producer makes another result of it, multiplied with the gain.
@@ -194,9 +203,6 @@ std::string NormMoments::CheckNorm() {
   if (!affine) return "epilogue: the norm does more than multiply with a gain and add a shift";
   affine_ = *affine;
   if (is_rms_ && affine_.shift >= 0) return "epilogue: the norm adds a shift";
-  if (is_rms_ && p.as<abi::NormalizeAttrs>().epsilon == 0) {
-    return "epsilon: it is 0, and the deviation of a row may be";
-  }
   for (const int k : {affine_.gain, affine_.shift}) {
     if (k < 0) continue;
     const auto operand = static_cast<size_t>(k);
@@ -205,7 +211,19 @@ std::string NormMoments::CheckNorm() {
       return "operand: its gain and shift are no constants, the same for all rows";
     }
   }
+  if (is_rms_ && HasGainOfOnes()) affine_.gain = -1;
+  // The norm's result is small where its rows are large. A row times the gain may be larger still.
+  if (HasGainedRows() && p.outputs[0].dtype == DType::kF16)
+    return "range: rows multiplied with the gain may be beyond f16";
   return "";
+}
+
+bool NormMoments::HasGainOfOnes() const {
+  if (affine_.gain < 0) return false;
+  const auto operand = static_cast<size_t>(affine_.gain);
+  const std::vector<double> gain =
+      LastAxisOf(editor_.buffer(norm_.inputs[operand]), norm_.problem.inputs[operand]);
+  return std::ranges::all_of(gain, [](double g) { return g == 1; });
 }
 
 std::string NormMoments::FindReaders() {
@@ -317,9 +335,8 @@ std::string NormMoments::AddEpilogue(ir::LoweredStep& step) const {
                                            : b.Inline(p.epilogue, values));
   p.inputs.insert(p.inputs.begin() + p.core_inputs, views.begin(), views.end());
   step.inputs.insert(step.inputs.begin() + p.core_inputs, views.size(), kLater);
-  const bool fits = p.epilogue.nodes.size() <= abi::kMaxExprNodes &&
-                    raws + p.extra_inputs() <= abi::kMaxExprInputs;
-  return fits ? "" : StrCat("limits: the epilogue of ", NamesOf(step), " is too long");
+  return FitsLimits(p, raws) ? ""
+                             : StrCat("limits: the epilogue of ", NamesOf(step), " is too long");
 }
 
 // The same for a norm by the root mean square, whose gain is in the rows: each sum is multiplied
@@ -329,9 +346,8 @@ std::string NormMoments::AddRootMeanSquare(ir::LoweredStep& step) const {
   const int sums = abi::SumInputs(p), raws = sums + 2;
   abi::ExprBuilder b;
   const uint16_t mean = b.Input(sums, DType::kF32), scale = b.Input(sums + 1, DType::kF32);
-  const uint16_t scaled_mean = b.Binary(ExprOp::kMul, mean, scale);
-  const uint16_t square = b.Fma(scaled_mean, scaled_mean, b.Const(1, DType::kF32));
-  const uint16_t own_scale = b.Binary(ExprOp::kDiv, scale, b.Unary(ExprOp::kSqrt, square));
+  const uint16_t spread = b.Unary(ExprOp::kRecip, b.Binary(ExprOp::kMul, scale, scale));
+  const uint16_t own_scale = b.Unary(ExprOp::kRsqrt, b.Fma(mean, mean, spread));
   std::vector<uint16_t> values;
   for (int s = 0; s < sums; ++s) {
     const uint16_t sum = b.Input(s, DType::kF32);
@@ -343,9 +359,8 @@ std::string NormMoments::AddRootMeanSquare(ir::LoweredStep& step) const {
   }
   p.epilogue = b.Finish(p.epilogue.empty() ? std::vector<uint16_t>{values[0]}
                                            : b.Inline(p.epilogue, values));
-  const bool fits = p.epilogue.nodes.size() <= abi::kMaxExprNodes &&
-                    raws + p.extra_inputs() <= abi::kMaxExprInputs;
-  return fits ? "" : StrCat("limits: the epilogue of ", NamesOf(step), " is too long");
+  return FitsLimits(p, raws) ? ""
+                             : StrCat("limits: the epilogue of ", NamesOf(step), " is too long");
 }
 
 std::string NormMoments::AddStoredMoments(const View& a, ir::LoweredStep& step) const {
@@ -372,11 +387,11 @@ std::string NormMoments::FormProducts() {
     step.sources = JoinedSources(norm_.sources, step.sources);
     p.inputs[0] = *ir::Remap(a, norm_.problem.outputs[0], norm_.problem.inputs[0]);
     step.inputs[0] = norm_.inputs[0];
+    std::string refusal = AddParts(step);
     if (HasGainedRows()) {
       p.inputs[0].dtype = a.dtype;
       step.inputs[0] = kGained;
     }
-    std::string refusal = AddParts(step);
     if (refusal.empty()) refusal = is_rms_ ? AddRootMeanSquare(step) : AddEpilogue(step);
     std::get<abi::GemmAttrs>(p.attrs).moments_epsilon =
         norm_.problem.as<abi::NormalizeAttrs>().epsilon;

@@ -11,12 +11,11 @@
 /// Where a product makes the rows that the norm reads, it may store the moments of parts of them
 /// (abi::StoresParts), of which the readers make mean and scale. Otherwise they sum up their rows.
 ///
-/// A norm by the root mean square has no mean, and with 1 / s^2 the variance plus epsilon, its own
-/// scale is
-///   1 / sqrt(variance + m^2 + epsilon) = s / sqrt(1 + (m * s)^2).
+/// A norm by the root mean square has no mean, and its own scale is
+///   1 / sqrt(variance + m^2 + epsilon) = 1 / sqrt(m^2 + 1 / s^2).
 /// Language models have such norms, with weights that several entry points share. So the weights
 /// stay as they are: the product that makes the rows stores them a second time, multiplied with the
-/// gain, for the readers to multiply.
+/// gain, for the readers to multiply. In f16 that could overflow where the norm's result does not.
 #pragma once
 
 #include <optional>
@@ -59,6 +58,7 @@ class NormMoments {
   };
 
   std::string CheckNorm();
+  bool HasGainOfOnes() const;
   std::string FindReaders();
   std::string CheckReader(int reader) const;
   std::string CheckProduct(int reader) const;
@@ -68,7 +68,7 @@ class NormMoments {
   /// `producer` is not -1, products compute mean and scale of a row from the moments of parts that
   /// it stores. Empty, or the condition that failed.
   std::string Form(int producer);
-  void FormProducer(int at);
+  std::string FormProducer(int at);
   void AddGainedRows(const abi::View& made, ir::LoweredStep& producer) const;
   std::string AddParts(ir::LoweredStep& step) const;
   std::string FormProducts();

@@ -41,27 +41,39 @@ std::string Buffer(int number, std::string_view role, std::string_view name, DTy
   return StrCat("%", number, " = ", role, " \"", name, "\" ", DTypeName(dtype), " ", shape, end);
 }
 
+// The program that the text says, with bf16 in the place of f16 where `bf16` is true.
+ir::Lowered Parsed(std::string text, bool bf16 = false) {
+  for (const std::string_view before : {" ", "(", "math="}) {
+    const std::string from = StrCat(before, before == "math=" ? "fp16" : "f16 ");
+    const std::string to = StrCat(before, before == "math=" ? "bf16" : "bf16 ");
+    for (size_t at = 0; bf16 && (at = text.find(from, at)) != std::string::npos; at += to.size())
+      text.replace(at, from.size(), to);
+  }
+  const auto parsed = ir::ParseLowered(text);
+  EXPECT_TRUE(parsed.ok()) << parsed.status().ToString();
+  return *parsed;
+}
+
 // x [rows, terms] -> norm -> product with weights of `columns` columns -> y.
 ir::Lowered Program(int64_t rows, int64_t terms, int64_t columns,
-                    abi::NormalizeKind kind = abi::NormalizeKind::kLayerNorm) {
+                    abi::NormalizeKind kind = abi::NormalizeKind::kLayerNorm, bool bf16 = false) {
   const std::string x = StrCat(rows, "x", terms);
-  const auto parsed = ir::ParseLowered(
+  return Parsed(
       StrCat("lowered \"g\"\n", Buffer(0, "input", "x", DType::kF16, x),
              Buffer(1, "constant", "g", DType::kF32, StrCat(terms), kNoData),
              Buffer(2, "constant", "w", DType::kF16, StrCat(terms, "x", columns), kNoData),
              Buffer(3, "temp", "n", DType::kF16, x),
              Buffer(4, "output", "y", DType::kF16, StrCat(rows, "x", columns)),
              "inputs %0\noutputs %4\n", Norm("(%0, %1) -> (%3)", rows, terms, kind),
-             Product("up", "(%3, %2) -> (%4)", rows, terms, columns)));
-  EXPECT_TRUE(parsed.ok()) << parsed.status().ToString();
-  return *parsed;
+             Product("up", "(%3, %2) -> (%4)", rows, terms, columns)),
+      bf16);
 }
 
 // The same behind a product of `inner` terms that makes the rows.
 ir::Lowered Chain(int64_t rows, int64_t inner, int64_t terms, int64_t columns,
-                  abi::NormalizeKind kind = abi::NormalizeKind::kLayerNorm) {
+                  abi::NormalizeKind kind = abi::NormalizeKind::kLayerNorm, bool bf16 = false) {
   const std::string h = StrCat(rows, "x", terms);
-  const auto parsed = ir::ParseLowered(
+  return Parsed(
       StrCat("lowered \"g\"\n", Buffer(0, "input", "x", DType::kF16, StrCat(rows, "x", inner)),
              Buffer(1, "constant", "v", DType::kF16, StrCat(inner, "x", terms), kNoData),
              Buffer(2, "constant", "g", DType::kF32, StrCat(terms), kNoData),
@@ -70,9 +82,8 @@ ir::Lowered Chain(int64_t rows, int64_t inner, int64_t terms, int64_t columns,
              Buffer(6, "output", "y", DType::kF16, StrCat(rows, "x", columns)),
              "inputs %0\noutputs %6\n", Product("down", "(%0, %1) -> (%4)", rows, inner, terms),
              Norm("(%4, %2) -> (%5)", rows, terms, kind),
-             Product("up", "(%5, %3) -> (%6)", rows, terms, columns)));
-  EXPECT_TRUE(parsed.ok()) << parsed.status().ToString();
-  return *parsed;
+             Product("up", "(%5, %3) -> (%6)", rows, terms, columns)),
+      bf16);
 }
 
 // The same as Program, with `count` vectors that the product's epilogue adds to its results.
@@ -166,10 +177,21 @@ ir::Tensor Numbers(DType dtype, const Dims& shape, int seed) {
   return dtype == DType::kF32 ? wide : storage::Narrowed(wide, dtype);
 }
 
+// A norm by the root mean square between two products.
+ir::Lowered RmsChain(int64_t rows, int64_t inner, int64_t terms, int64_t columns) {
+  return Chain(rows, inner, terms, columns, abi::NormalizeKind::kRmsNorm, true);
+}
+
+// The same program whose rows, which the norm reads, are stored in f32.
+ir::Lowered WithWideRows(ir::Lowered program) {
+  program.buffers[program.steps[0].outputs[0]].dtype = DType::kF32;
+  program.steps[0].problem.outputs[0].dtype = DType::kF32;
+  program.steps[1].problem.inputs[0].dtype = DType::kF32;
+  return program;
+}
+
 // What both programs compute from the same numbers, as far apart as 16 bits of a norm make them.
-void ExpectSameValues(int64_t terms, int64_t parts,
-                      abi::NormalizeKind kind = abi::NormalizeKind::kLayerNorm) {
-  ir::Lowered program = Chain(5, 24, terms, 8, kind);
+void ExpectSameValues(ir::Lowered program, int64_t parts) {
   for (size_t b = 0; b < program.buffers.size(); ++b) {
     ir::LoweredBuffer& buffer = program.buffers[b];
     if (buffer.role != schema::Role::kConstant) continue;
@@ -178,40 +200,41 @@ void ExpectSameValues(int64_t terms, int64_t parts,
   const ir::Lowered before = program;
   EXPECT_EQ(PartsAfter(program, ""), parts);
   ASSERT_TRUE(Move(program, "").ok());
-  const std::vector<ir::Tensor> x = {Numbers(DType::kF16, {5, 24}, 7)};
+  const DType dtype = program.buffers[program.inputs[0]].dtype;
+  const double unit = dtype == DType::kBF16 ? 8 : 1;
+  const std::vector<ir::Tensor> x = {Numbers(dtype, {5, 24}, 7)};
   const auto expected = Interpret(before, x), got = Interpret(program, x);
   ASSERT_TRUE(expected.ok() && got.ok()) << got.status().ToString();
   for (int64_t i = 0; i < (*expected)[0].count(); ++i) {
     const double value = (*expected)[0].FloatAt(i);
-    EXPECT_NEAR((*got)[0].FloatAt(i), value, 0.02 + 0.004 * std::abs(value)) << i;
+    EXPECT_NEAR((*got)[0].FloatAt(i), value, unit * (0.02 + 0.004 * std::abs(value))) << i;
   }
 }
 
 TEST(NormMoments, OfPartsMakeTheSameValues) {
-  ExpectSameValues(64, 64);
-  ExpectSameValues(192, 64);
-  ExpectSameValues(48, 0);
+  ExpectSameValues(Chain(5, 24, 64, 8), 64);
+  ExpectSameValues(Chain(5, 24, 192, 8), 64);
+  ExpectSameValues(Chain(5, 24, 48, 8), 0);
 }
 
-constexpr abi::NormalizeKind kRms = abi::NormalizeKind::kRmsNorm;
-
 TEST(NormMoments, OfPartsMakeTheSameValuesOfRootMeanSquares) {
-  ExpectSameValues(64, 64, kRms);
-  ExpectSameValues(192, 64, kRms);
-  ExpectSameValues(48, 0, kRms);
+  ExpectSameValues(RmsChain(5, 24, 64, 8), 64);
+  ExpectSameValues(RmsChain(5, 24, 192, 8), 64);
+  ExpectSameValues(RmsChain(5, 24, 48, 8), 0);
+  ExpectSameValues(WithWideRows(RmsChain(5, 24, 64, 8)), 64);
 }
 
 // A decode step of 32 requests has such norms. Prompts have so many rows that epilogues would take
 // longer than the norms, and a single row is normalised by the product that reads it.
 TEST(NormMoments, OfRootMeanSquaresAreStoredWhereRowsAreFew) {
-  EXPECT_EQ(PartsAfter(Chain(32, 14336, 4096, 6144, kRms), "cuda:sm_90a"), 64);
-  EXPECT_EQ(PartsAfter(Chain(32, 4096, 4096, 6144, kRms), "cuda:sm_90a"), 64);
-  EXPECT_EQ(PartsAfter(Chain(2048, 4096, 4096, 6144, kRms), "cuda:sm_90a"), 0);
-  EXPECT_EQ(PartsAfter(Chain(32, 4096, 4096, 6144, kRms), "cuda:sm_80"), 0);
+  EXPECT_EQ(PartsAfter(RmsChain(32, 14336, 4096, 6144), "cuda:sm_90a"), 64);
+  EXPECT_EQ(PartsAfter(RmsChain(32, 4096, 4096, 6144), "cuda:sm_90a"), 64);
+  EXPECT_EQ(PartsAfter(RmsChain(2048, 4096, 4096, 6144), "cuda:sm_90a"), 0);
+  EXPECT_EQ(PartsAfter(RmsChain(32, 4096, 4096, 6144), "cuda:sm_80"), 0);
 }
 
 TEST(NormMoments, OfRootMeanSquaresLeaveTheWeightsAlone) {
-  ir::Lowered program = Chain(32, 4096, 4096, 6144, kRms);
+  ir::Lowered program = RmsChain(32, 4096, 4096, 6144);
   const ir::BufferId weights = program.steps[2].inputs[1];
   const std::string name = program.buffers[weights].name;
   ASSERT_TRUE(Move(program, "cuda:sm_90a").ok());
@@ -224,8 +247,35 @@ TEST(NormMoments, OfRootMeanSquaresLeaveTheWeightsAlone) {
 }
 
 TEST(NormMoments, OfRootMeanSquaresStayAStepWhereNoProductMakesTheRows) {
-  EXPECT_EQ(StepsAfter(Program(32, 4096, 6144, kRms), "cuda:sm_90a"), 2u);
-  EXPECT_EQ(StepsAfter(Program(32, 4096, 6144, kRms), ""), 2u);
+  const ir::Lowered alone = Program(32, 4096, 6144, abi::NormalizeKind::kRmsNorm, true);
+  EXPECT_EQ(StepsAfter(alone, "cuda:sm_90a"), 2u);
+  EXPECT_EQ(StepsAfter(alone, ""), 2u);
+}
+
+// The product that makes the rows adds `count` vectors to them, the same one each time.
+ir::Lowered WithAddedVectors(ir::Lowered program, int count) {
+  ir::LoweredStep& step = program.steps[0];
+  abi::Problem& p = step.problem;
+  abi::ExprBuilder b;
+  uint16_t sum = b.Input(0, DType::kF32);
+  for (int i = 0; i < count; ++i) {
+    const uint16_t vector = b.Input(1 + i, DType::kF32);
+    sum = b.Binary(abi::ExprOp::kAdd, sum, vector);
+    p.inputs.push_back(program.steps[1].problem.inputs[1]);
+    step.inputs.push_back(program.steps[1].inputs[1]);
+  }
+  p.epilogue = b.Finish({sum});
+  return program;
+}
+
+// The sum, the vectors and the gain are read.
+TEST(NormMoments, OfRootMeanSquaresMoveWhereTheProducersEpilogueHasRoomForTheGain) {
+  EXPECT_EQ(PartsAfter(WithAddedVectors(RmsChain(5, 24, 64, 8), 10), ""), 64);
+  EXPECT_EQ(PartsAfter(WithAddedVectors(RmsChain(5, 24, 64, 8), 11), ""), 0);
+}
+
+TEST(NormMoments, OfRootMeanSquaresStayAStepWhereRowsTimesTheGainMayOverflow) {
+  EXPECT_EQ(PartsAfter(Chain(5, 24, 64, 8, abi::NormalizeKind::kRmsNorm), ""), 0);
 }
 
 }  // namespace

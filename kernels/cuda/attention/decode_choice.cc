@@ -97,9 +97,10 @@ std::optional<Parameters> SharedBy(const AttentionShape& s, int64_t split, int64
 }
 
 // The parameters with so much shared memory for a block that a multiprocessor holds only one, where
-// there are no more blocks than multiprocessors but two would fit. Blocks of a step that is
-// launched early start where the kernel before it ends first. There two of them would gather, while
-// other multiprocessors had none.
+// all blocks find a multiprocessor of their own but two would fit one. Where three would fit, a
+// block has little to read, and stays as it is. Blocks of a step that is launched early start where
+// the kernel before it ends first. There two of them would gather, while other multiprocessors had
+// none.
 Parameters Spread(const AttentionShape& s, const Parameters& c, const DeviceSpec& d) {
   const int64_t half = d.shared_bytes_per_sm / 2 - kBesideOwn, needed = Decode::SharedBytes(s, c);
   const int64_t room = half / 1024 + 1;  // in KiB

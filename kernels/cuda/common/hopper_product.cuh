@@ -293,8 +293,8 @@ AICF_DEVICE void MultiplyStage(unsigned tile_a, unsigned tile_b, int row0, bool 
 /// own are done. `held` is the number of the first of the tiles of B that the block holds for this
 /// tile's columns. `started` runs when all products have been asked for. `meanwhile` runs once,
 /// when neither products nor copies wait for the consumer: with kHoldsTile when all products have
-/// been asked for, otherwise when those of as many steps have been as there are stages. Then all
-/// stages have been freed once, and memory is busy with filling them.
+/// been asked for, otherwise as soon as every stage has been freed once, so that memory is busy
+/// with filling them.
 template <class Started, class Meanwhile>
 AICF_DEVICE void MultiplyTile(const SharedLayout& shared, RingPlace& place, int row0, int held,
                               Sums& sums, Moments& moments, Started&& started,

@@ -1,8 +1,9 @@
 // The moments of A's rows (GemmAttrs::moments_epsilon), which a Hopper product computes from the
 // moments of the rows' parts (GemmAttrs::part_terms). Two neighbouring threads share a row, and
 // each takes every other part of it. With kHoldsTile they compute the moments while the tile's
-// products run. Otherwise a consumer has to release stages during the products: it then computes
-// the moments of its first tile before the products, while the first stages are on the way, and
+// products run. Otherwise a consumer has to release stages during the products. With kStreams it
+// computes the moments between two steps, when all stages are being filled anew. Without, it
+// computes those of its first tile before the products, while the first stages are on the way, and
 // those of later tiles after the products.
 //
 // The means of parts are added up as differences from the first part's, so that no digits are lost

@@ -36,8 +36,11 @@ int64_t ColumnsOfTile(const ProductShape& s, int64_t unit, int64_t split, int sm
 // As many stages as fit a multiprocessor's shared memory but for what makes up the results.
 int64_t StagesFor(const Problem& p, int64_t tile_m, int64_t tile_n, int64_t split,
                   const abi::DeviceSpec& d) {
-  const int64_t store = HopperStoreBytes(split, ProductOf(p).halves);
-  const int64_t room = static_cast<int64_t>(d.max_shared_bytes) - 1024 - store;
+  const Parameters tile = {
+      {"tile_m", tile_m}, {"consumers", 1}, {"swap", 1}, {"ping_pong", 0}, {"split", split}};
+  const int64_t results = HopperStoreBytes(split, ProductOf(p).halves) +
+                          HopperMomentBytes(p, tile) + HopperPartBytes(p, tile);
+  const int64_t room = static_cast<int64_t>(d.max_shared_bytes) - 1024 - results;
   return std::min<int64_t>(room / ((tile_m + tile_n) * kLineBytes + 16), kMostStages);
 }
 

@@ -191,6 +191,33 @@ def rms_norm_written_out(g, x, v):
     return g.add("Mul", [made, g.constant(g.numbers((v.shape[-1],)))], np.multiply)
 
 
+def normed_products(g, x, v):
+    """Products between which rows are normalised and added to, as in a transformer. The rows are as long, and mostly as
+    many, as kernels for GPUs want them that store the moments of what they make."""
+    if v.ndim < (2 if g.batch is None else 3):
+        return None
+    if g.chance(0.8):
+        times = -(-g.integer(9, 24) // v.shape[-2])
+        x = g.add("Concat", [x] * times, lambda *parts: np.concatenate(parts, -2), axis=v.ndim - 2)
+
+    def product(name, terms, columns):
+        weights = g.numbers((terms, columns)) / np.float32(np.sqrt(terms))
+        return g.add("MatMul", [name, g.constant(weights)], np.matmul)
+
+    width = 64 * g.integer(1, 2)
+    start = product(x, v.shape[-1], width)
+    rows = product(start, width, width)
+    if g.chance(0.5):
+        rows = g.add("Add", [rows, start], np.add)
+    norm = g.choose((layer_norm, rms_norm_written_out, rms_norm_written_out))
+    made = product(norm(g, rows, g.values[rows]), width, 8 * g.integer(1, 8))
+    if g.chance(0.4):
+        made = g.add("Sigmoid", [made], sigmoid)
+    if g.chance(0.5):
+        return made
+    return g.add("Add", [rows, product(made, g.values[made].shape[-1], width)], np.add)
+
+
 def instance_norm(g, x, v):
     if v.ndim != 4:
         return None
@@ -248,4 +275,4 @@ def einsum(g, x, v):
 
 STEPS = (matmul, matmul, matmul, gemm, self_product, value_product, conv, conv, conv, conv_transposed, pool, global_pool,
          excited, reduce, reduce, softmax, softmax, layer_norm, layer_norm_written_out, rms_norm_written_out,
-         instance_norm, batch_norm, attention, attention, einsum)
+         normed_products, instance_norm, batch_norm, attention, attention, einsum)
