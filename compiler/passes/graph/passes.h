@@ -63,6 +63,9 @@ Status MakeFloat8Products(ir::Graph& graph, PassContext& context);
 Status MakeIntegerProducts(ir::Graph& graph, PassContext& context);
 /// ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul, Add become LayerNormalization.
 Status RecognizeLayerNorm(ir::Graph& graph, PassContext& context);
+/// Pow, ReduceMean, Add, Sqrt, Reciprocal, Mul, Mul become RMSNormalization, and so do forms with
+/// Div, with a product as the square, with a power of -0.5, and without a scale.
+Status RecognizeRmsNorm(ir::Graph& graph, PassContext& context);
 /// Reshape, InstanceNormalization, Reshape become aicf.GroupNormalization, which keeps the axes of
 /// its operand.
 Status RecognizeGroupNorm(ir::Graph& graph, PassContext& context);
