@@ -201,10 +201,8 @@ class Recognizer {
                            "only the exact dataflow of attention is one step",
                            {{"attention", match.refusal, -1}});
     }
-    schema::NodeNames names;
-    for (int n : match.pattern.Nodes()) names.push_back(graph_.nodes[n].name);
     RecordRewrite(context_, kRecognizeAttention, DecisionKind::kFusion,
-                  schema::Subject::Of(SubjectForm::kNodes, std::move(names)), "attention",
+                  About(graph_, match.pattern.Nodes()), "attention",
                   "the nodes compute attention and nothing else reads their results");
   }
 

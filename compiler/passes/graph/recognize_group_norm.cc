@@ -64,12 +64,6 @@ class GroupNormMatcher {
   Uses uses_;
 };
 
-schema::Subject NodesOfGroupNorm(const ir::Graph& graph, const GroupNormMatch& m) {
-  schema::NodeNames names;
-  for (int n : {m.split, m.unit, m.joined}) names.push_back(graph.nodes[n].name);
-  return schema::Subject::Of(SubjectForm::kNodes, std::move(names));
-}
-
 // The second Reshape becomes the new node and takes the name of the normalisation. The first
 // Reshape stays: it may have other readers, and is removed as dead code where it has none.
 void ReplaceGroupNorm(ir::Graph& graph, const GroupNormMatch& m, Forwarding& forward) {
@@ -100,8 +94,8 @@ Status RecognizeGroupNorm(ir::Graph& graph, PassContext& context) {
       continue;
     }
     RecordRewrite(
-        context, kRecognizeGroupNorm, DecisionKind::kFusion, NodesOfGroupNorm(graph, m),
-        "GroupNormalization",
+        context, kRecognizeGroupNorm, DecisionKind::kFusion,
+        About(graph, {m.split, m.unit, m.joined}), "GroupNormalization",
         "the reshapes only name the groups; as one node the value keeps its axes, and may "
         "be stored channels-last");
     ReplaceGroupNorm(graph, m, forward);

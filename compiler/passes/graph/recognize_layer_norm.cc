@@ -140,12 +140,6 @@ class Matcher {
   Uses uses_;
 };
 
-schema::Subject SubjectOf(const ir::Graph& graph, const Match& m) {
-  schema::NodeNames names;
-  for (int n : m.Nodes()) names.push_back(graph.nodes[n].name);
-  return schema::Subject::Of(SubjectForm::kNodes, std::move(names));
-}
-
 void Replace(ir::Graph& graph, const Match& m, Forwarding& forward) {
   const int last = m.shifted >= 0 ? m.shifted : m.scaled;
   for (int n : m.Nodes()) {
@@ -173,7 +167,7 @@ Status RecognizeLayerNorm(ir::Graph& graph, PassContext& context) {
                     {{"LayerNormalization", StrCat("pattern: ", fits.message()), -1}});
       continue;
     }
-    RecordRewrite(context, kRecognizeLayerNorm, DecisionKind::kFusion, SubjectOf(graph, m),
+    RecordRewrite(context, kRecognizeLayerNorm, DecisionKind::kFusion, About(graph, m.Nodes()),
                   "LayerNormalization",
                   "the nodes compute a layer normalisation and nothing else reads their results");
     Replace(graph, m, forward);

@@ -160,12 +160,6 @@ class RmsMatcher {
   Uses uses_;
 };
 
-schema::Subject RmsSubject(const ir::Graph& graph, const RmsMatch& m) {
-  schema::NodeNames names;
-  for (int n : m.Nodes()) names.push_back(graph.nodes[n].name);
-  return schema::Subject::Of(SubjectForm::kNodes, std::move(names));
-}
-
 // The constant 1 of each dtype, which stands for a scale where there is none.
 class Ones {
  public:
@@ -218,7 +212,7 @@ Status RecognizeRmsNorm(ir::Graph& graph, PassContext& context) {
   Ones ones(graph);
   Forwarding forward(graph);
   for (const RmsMatch& m : matches) {
-    RecordRewrite(context, kRecognizeRmsNorm, DecisionKind::kFusion, RmsSubject(graph, m),
+    RecordRewrite(context, kRecognizeRmsNorm, DecisionKind::kFusion, About(graph, m.Nodes()),
                   "RMSNormalization",
                   "the nodes compute a norm by the root mean square and nothing else reads their "
                   "results");

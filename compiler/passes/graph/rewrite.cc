@@ -125,4 +125,10 @@ void RecordRewrite(PassContext& context, std::string_view pass, DecisionKind kin
 
 schema::Subject About(const ir::Node& node) { return schema::Subject::Op(node.op, node.name); }
 
+schema::Subject About(const ir::Graph& graph, const std::vector<int>& nodes) {
+  schema::NodeNames names;
+  for (const int n : nodes) names.push_back(graph.nodes[n].name);
+  return schema::Subject::Of(SubjectForm::kNodes, std::move(names));
+}
+
 }  // namespace aicf

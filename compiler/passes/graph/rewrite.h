@@ -83,5 +83,7 @@ void RecordRewrite(PassContext& context, std::string_view pass, DecisionKind kin
 
 /// The subject of a decision about one node.
 schema::Subject About(const ir::Node& node);
+/// The subject of a decision about several nodes, by index.
+schema::Subject About(const ir::Graph& graph, const std::vector<int>& nodes);
 
 }  // namespace aicf
