@@ -8,10 +8,10 @@ namespace aicf {
 Result<abi::MathMode> ReadMathMode(std::string_view what, std::string_view name) {
   const std::optional<abi::MathMode> mode = abi::ParseMathMode(name);
   if (mode) return *mode;
-  constexpr int kModes = static_cast<int>(abi::MathMode::kCount);
+  constexpr int kMathModes = static_cast<int>(abi::MathMode::kCount);
   std::string names;
-  for (int m = 0; m < kModes; ++m) {
-    const std::string_view gap = m == 0 ? "" : m + 1 < kModes ? ", " : " or ";
+  for (int m = 0; m < kMathModes; ++m) {
+    const std::string_view gap = m == 0 ? "" : m + 1 < kMathModes ? ", " : " or ";
     names += StrCat(gap, abi::MathModeName(static_cast<abi::MathMode>(m)));
   }
   return Error(Code::kInvalidArgument, what, ": expected ", names, ", got '", name, "'");
