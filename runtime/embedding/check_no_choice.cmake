@@ -5,6 +5,7 @@ function(functions_of out file)
   execute_process(COMMAND ${NM} --defined-only ${file} OUTPUT_VARIABLE symbols ERROR_QUIET COMMAND_ERROR_IS_FATAL ANY)
   string(REGEX MATCHALL " [Tt] [^\n]+" found "${symbols}")  # no inline functions: every library has those
   list(TRANSFORM found REPLACE "^ [Tt] " "")
+  list(FILTER found EXCLUDE REGEX "\\.(isra|constprop|part|cold)")  # nor copies that the optimiser makes of these
   list(REMOVE_DUPLICATES found)
   set(${out} "${found}" PARENT_SCOPE)
 endfunction()
