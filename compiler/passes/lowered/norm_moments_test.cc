@@ -194,7 +194,7 @@ ir::Lowered WithWideRows(ir::Lowered program) {
 void ExpectSameValues(ir::Lowered program, int64_t parts) {
   for (size_t b = 0; b < program.buffers.size(); ++b) {
     ir::LoweredBuffer& buffer = program.buffers[b];
-    if (buffer.role != schema::Role::kConstant) continue;
+    if (buffer.role != schema::Role::kConstant || buffer.constant.has_data()) continue;
     buffer.constant = Numbers(buffer.dtype, buffer.shape, static_cast<int>(b));
   }
   const ir::Lowered before = program;
@@ -250,6 +250,20 @@ TEST(NormMoments, OfRootMeanSquaresStayAStepWhereNoProductMakesTheRows) {
   const ir::Lowered alone = Program(32, 4096, 6144, abi::NormalizeKind::kRmsNorm, true);
   EXPECT_EQ(StepsAfter(alone, "cuda:sm_90a"), 2u);
   EXPECT_EQ(StepsAfter(alone, ""), 2u);
+}
+
+// Rows of equal elements have no deviation, so that the epsilon alone makes their scale finite.
+TEST(NormMoments, OfRootMeanSquaresOfEqualElementsMakeTheSameValues) {
+  for (const double epsilon : {0x1p-10, 1e-34, 0.0}) {
+    ir::Lowered program = RmsChain(5, 24, 64, 8);
+    ir::LoweredBuffer& weights = program.buffers[program.steps[0].inputs[1]];
+    const auto count = static_cast<size_t>(*ElementCount(weights.shape));
+    const auto equal =
+        ir::Tensor::FromValues<float>(DType::kF32, weights.shape, std::vector<float>(count, 64.0f));
+    weights.constant = storage::Narrowed(equal, weights.dtype);
+    std::get<abi::NormalizeAttrs>(program.steps[1].problem.attrs).epsilon = epsilon;
+    ExpectSameValues(program, 64);
+  }
 }
 
 // The product that makes the rows adds `count` vectors to them, the same one each time.
