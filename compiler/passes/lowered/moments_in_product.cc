@@ -22,15 +22,15 @@ void RecordParts(PassContext& context, const ir::LoweredStep& producer, const ir
 }
 
 // How a product finishes the norm that it reads.
-std::string_view HowFinished(const NormMoments& moments) {
+std::string HowFinished(const NormMoments& moments) {
   if (moments.HasGainedRows())
     return "the product multiplies the rows with the gain as they were stored, and makes their "
            "scale of the moments of parts";
-  if (moments.producer() >= 0)
-    return "the product multiplies the rows as they are and makes their mean and scale of the "
-           "moments of parts; the gain is in its weights";
-  return "the product multiplies the rows as they are and sums up their mean and scale meanwhile; "
-         "the gain is in its weights";
+  std::string how = "the product multiplies the rows as they are and ";
+  how += moments.producer() >= 0 ? "makes their mean and scale of the moments of parts"
+                                 : "sums up their mean and scale meanwhile";
+  if (moments.HasGainedWeights()) how += "; the gain is in its weights";
+  return how;
 }
 
 void Record(PassContext& context, const ir::LoweredStep& norm, const ir::LoweredStep& reader,
@@ -41,7 +41,7 @@ void Record(PassContext& context, const ir::LoweredStep& norm, const ir::Lowered
   d.cost_us = moments.costs().one_us;
   if (product) {
     d.choice = StrCat("finished in the epilogue of ", abi::FamilyName(reader.problem.family));
-    d.Because(Reason::kPredicted, std::string(HowFinished(moments)));
+    d.Because(Reason::kPredicted, HowFinished(moments));
   } else {
     d.choice = StrCat("computed again in ", abi::FamilyName(reader.problem.family));
     d.Because(Reason::kPredicted,

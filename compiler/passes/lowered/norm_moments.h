@@ -41,6 +41,8 @@ class NormMoments {
   int producer() const { return formed_producer_ ? formed_producer_->at : -1; }
   /// Whether the producer also stores the rows multiplied with the gain, and products read these.
   bool HasGainedRows() const { return is_rms_ && affine_.gain >= 0; }
+  /// Whether the weights of the products are multiplied with the gain.
+  bool HasGainedWeights() const { return !is_rms_ && affine_.gain >= 0; }
   const std::vector<int>& products() const { return products_; }
   const std::vector<int>& others() const { return others_; }
   /// Predicted times of the readers in their new form (one_us), and of the norm and its readers as
