@@ -78,6 +78,7 @@ inline void CopyWait() {
 }
 template <class T>
 inline void HoldIndex(T&) {}
+inline void HoldLoads() {}
 inline void PrefetchSector(const void*) {}
 struct Words4 {
   unsigned w[4];

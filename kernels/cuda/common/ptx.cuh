@@ -147,6 +147,10 @@ AICF_DEVICE unsigned MaskXor(unsigned a, unsigned mask, unsigned bits) {
 AICF_DEVICE void HoldIndex(int& index) { asm volatile("" : "+r"(index)); }
 AICF_DEVICE void HoldIndex(long long& index) { asm volatile("" : "+l"(index)); }
 
+/// Keeps the compiler from moving loads from before this point behind it, to where their values are
+/// used.
+AICF_DEVICE void HoldLoads() { asm volatile("" ::: "memory"); }
+
 /// Waits until the kernels that this one depends on have finished and what they wrote can be seen.
 /// If the launch was not programmatic they have finished already, and this returns at once.
 AICF_DEVICE void WaitForPredecessors() {

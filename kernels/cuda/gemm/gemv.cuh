@@ -125,6 +125,10 @@ struct SharedColumn {
   static constexpr index_t kTurns = (kVectors - 1) / kMost + 1;
   static constexpr int kUnroll = static_cast<int>((kVectors - 1) / kTurns + 1);
   static constexpr bool kWholeTurns = kLength > 0 && kLength % (kUnroll * kStride) == 0;
+  /// Sums of a lane that its elements are added to in turn, where there are few sums: an addition
+  /// has to wait for the one before it.
+  static constexpr int kChains = kM * kProductHalves <= 2 ? 4 : 1;
+  typedef float Sums[kProductHalves][kM][kChains];
   const Operands& in;
   const index_t n;
   Pack<In1::S, kPiece> y[kUnroll][kProductHalves];
@@ -136,7 +140,7 @@ struct SharedColumn {
       if (Has(k + u * kStride)) in.B(k + u * kStride, n, y[u]);
     }
   }
-  AICF_DEVICE void Add(index_t k, float (&sum)[kProductHalves][kM]) const {
+  AICF_DEVICE void Add(index_t k, Sums& sum) const {
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       if (!Has(k + u * kStride)) continue;
@@ -147,10 +151,18 @@ struct SharedColumn {
 #pragma unroll
         for (int h = 0; h < kProductHalves; ++h) {
 #pragma unroll
-          for (int j = 0; j < kPiece; ++j) sum[h][m] = fmaf(x[j], Widen(y[u][h].v[j]), sum[h][m]);
+          for (int j = 0; j < kPiece; ++j) {
+            float& chain = sum[h][m][(u * kPiece + j) % kChains];
+            chain = fmaf(x[j], Widen(y[u][h].v[j]), chain);
+          }
         }
       }
     }
+  }
+  /// The sum of a lane's chains.
+  static AICF_DEVICE float Total(float (&chains)[kChains]) {
+    if constexpr (kChains == 1) return chains[0];
+    return (chains[0] + chains[1]) + (chains[2] + chains[3]);
   }
 };
 
@@ -174,20 +186,35 @@ AICF_DEVICE void ColumnOfB(const Args& args, const Operands& in, index_t n, inde
   }
   if (!valid) return;
   const Column column(args, n, batch);
-  float sum[kProductHalves][kM] = {};
+  HoldLoads();
+  SharedColumn::Sums sums = {};
   for (;;) {
-    shared.Add(k, sum);
+    shared.Add(k, sums);
     k += SharedColumn::kUnroll * SharedColumn::kStride;
     if (k - static_cast<int>(threadIdx.x) * kPiece >= kLength) break;
     shared.Load(k);
   }
+  float sum[kProductHalves][kM];
 #pragma unroll
   for (int h = 0; h < kProductHalves; ++h) {
 #pragma unroll
-    for (int m = 0; m < kM; ++m) {
+    for (int m = 0; m < kM; ++m) sum[h][m] = SharedColumn::Total(sums[h][m]);
+  }
+  // All sums take a step before the next one, so that their exchanges overlap.
 #pragma unroll
-      for (int s = 16; s > 0; s /= 2) sum[h][m] = sum[h][m] + ShuffleXor(sum[h][m], s);
-      if constexpr (kNormalizesRows) sum[h][m] *= FactorOf(m);
+  for (int s = 16; s > 0; s /= 2) {
+#pragma unroll
+    for (int h = 0; h < kProductHalves; ++h) {
+#pragma unroll
+      for (int m = 0; m < kM; ++m) sum[h][m] = sum[h][m] + ShuffleXor(sum[h][m], s);
+    }
+  }
+  if constexpr (kNormalizesRows) {
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+      const float factor = FactorOf(m);
+#pragma unroll
+      for (int h = 0; h < kProductHalves; ++h) sum[h][m] *= factor;
     }
   }
   if (threadIdx.x == 0) column.Store(args, sum);
