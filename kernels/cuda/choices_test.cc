@@ -35,6 +35,17 @@ TEST(CudaChoices, DecodeAttentionHoldsNoMoreStagesThanKeysFill) {
   EXPECT_GT(most, 3) << "many keys fill many";
 }
 
+// Where keys are there before queries are, instructions count; otherwise what is asked for at once.
+TEST(CudaChoices, DecodeAttentionOfFewKeysHasFewWarpsAndShortTiles) {
+  const auto best = [](int64_t keys) {
+    const std::vector<Candidate> all = DecodeCandidates(keys);
+    return std::ranges::min_element(all, {}, &Candidate::cost_us)->variant.parameters;
+  };
+  EXPECT_EQ(best(1280)["warps"], 4);
+  EXPECT_EQ(best(1280)["tile_keys"], 16);
+  EXPECT_EQ(best(65536)["tile_keys"], 32);
+}
+
 // A normalised row times blocks has this kernel alone. As integers a long row leaves no room for
 // the rings where a multiprocessor has little shared memory; it is multiplied as numbers there.
 TEST(CudaChoices, RowsTimesBlocksHaveCandidatesOnEveryTarget) {

@@ -56,11 +56,13 @@ TEST_P(EmulatedDecode, AgreesWithTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(Sharings, EmulatedDecode, testing::Range<size_t>(0, std::size(kSharings)));
 
-// Two key heads of 64 numbers, four query heads each, pages of 16 keys; every third page from its
-// own number on is a request's, so that requests share none. Causal: the row is the last key's.
-Case DecodeStep(const std::vector<int32_t>& lengths, const std::vector<int32_t>& requests) {
+// Two key heads of 64 numbers, four query heads each, `own_pages` pages of 16 keys for a request;
+// every third page from its own number on is a request's, so that requests share none. Causal: the
+// row is the last key's.
+Case DecodeStep(const std::vector<int32_t>& lengths, const std::vector<int32_t>& requests,
+                int32_t own_pages = 12) {
   const auto batch = static_cast<int64_t>(lengths.size());
-  constexpr int64_t kPages = 12, kRequests = 3;
+  constexpr int64_t kRequests = 3;
   Case c;
   abi::AttentionAttrs a;
   a.scale = 0.125;
@@ -71,16 +73,16 @@ Case DecodeStep(const std::vector<int32_t>& lengths, const std::vector<int32_t>&
   c.problem.attrs = a;
   c.problem.math = MathMode::kFp16;
   const auto f16 = [](const Dims& shape) { return abi::DenseView(DType::kF16, shape); };
-  c.problem.inputs = {f16({batch, 8, 1, 64}), f16({kPages * kRequests, 2, 16, 64}),
-                      f16({kPages * kRequests, 2, 16, 64}), abi::DenseView(DType::kI32, {batch}),
-                      abi::DenseView(DType::kI32, {batch, kPages})};
+  c.problem.inputs = {f16({batch, 8, 1, 64}), f16({own_pages * kRequests, 2, 16, 64}),
+                      f16({own_pages * kRequests, 2, 16, 64}), abi::DenseView(DType::kI32, {batch}),
+                      abi::DenseView(DType::kI32, {batch, own_pages})};
   c.problem.core_inputs = 5;
   c.problem.outputs = {f16({batch, 8, 1, 64})};
   Random random(11);
   FillBuffers(random, c, false);
   std::vector<int32_t> pages;
   for (int32_t request : requests) {
-    for (int32_t i = 0; i < kPages; ++i) pages.push_back(i * kRequests + request);
+    for (int32_t i = 0; i < own_pages; ++i) pages.push_back(i * kRequests + request);
   }
   std::memcpy(c.buffers[3].data(), lengths.data(), lengths.size() * 4);
   std::memcpy(c.buffers[4].data(), pages.data(), pages.size() * 4);
@@ -104,6 +106,17 @@ TEST(EmulatedDecodeStep, DependsOnTheRequestAlone) {
   EXPECT_EQ(std::memcmp(alone->back().data(), results + 2 * kRow, kRow), 0);
   const std::vector<std::byte> zeros(kRow);
   EXPECT_EQ(std::memcmp(results + kRow, zeros.data(), kRow), 0) << "a request without keys";
+}
+
+// Lanes hold one entry of a table, several, or none because it is too long.
+TEST(EmulatedDecodeStep, FindsThePagesOfTablesOfAnyLength) {
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  for (const int32_t pages : {12, 70, 128, 129}) {
+    const Case c = DecodeStep({16 * pages - 3, 7}, {2, 0}, pages);
+    const Result<Buffers> got = Decoded(c, {4, 2, 3, 32});
+    ASSERT_TRUE(got.ok()) << got.status().ToString();
+    EXPECT_EQ(Difference(c, *got, RunReference(c)), "") << pages;
+  }
 }
 
 TEST(EmulatedDecodeStep, SeesNoKeysOfPagesThatThereAreNot) {

@@ -65,15 +65,15 @@ AICF_DEVICE void LoadQueries(const Args& args, const Tile& tile, tile_t* query) 
 /// Begins to load the first tiles, and puts the queries into shared memory, with the new rows of a
 /// step that appends, which gets to know its place. The block's threads still have to meet before
 /// they read these.
-AICF_DEVICE void Begin(const Args& args, const Tile& tile, tile_t* query, bool stores, int first,
-                       NewPlace& place, WarpTiles& tiles) {
+AICF_DEVICE void Begin(const Args& args, const Tile& tile, tile_t* query, const NewRows& rows,
+                       int first, NewPlace& place, WarpTiles& tiles) {
   tiles.Find(first);
   if constexpr (kAppends) {
     tiles.Begin(first);
     if (kAhead != 0) WaitForPredecessors();
     LetSuccessorsStart();
     place.Load(args, tile.b);
-    TurnRows(args, tile, place, stores);
+    rows.Move(place);
     tiles.MarkFirst(first);
   } else {
     if (kAhead != 0) WaitForPredecessors();
@@ -86,12 +86,12 @@ AICF_DEVICE void Begin(const Args& args, const Tile& tile, tile_t* query, bool s
 
 /// Adds keys [first, last) to the warp's rows; keys from `end` on are not visible. All threads of
 /// the block have to call it: it contains one barrier of the block.
-AICF_DEVICE void TakeKeys(const Args& args, const Tile& tile, tile_t* query, bool stores, int first,
-                          int last, int end, WarpRows& rows) {
+AICF_DEVICE void TakeKeys(const Args& args, const Tile& tile, const PageTable& table, tile_t* query,
+                          const NewRows& new_rows, int first, int last, int end, WarpRows& rows) {
   const int lane = threadIdx.x;
   NewPlace place;
-  WarpTiles tiles(args, tile, end, last, place);
-  Begin(args, tile, query, stores, first, place, tiles);
+  WarpTiles tiles(args, tile, table, end, last, place);
+  Begin(args, tile, query, new_rows, first, place, tiles);
   __syncthreads();  // the queries are there
   for (int at = first, stage = 0; at < last; at += kStep) {
     CopyWait<kStages - 2>();
@@ -99,7 +99,12 @@ AICF_DEVICE void TakeKeys(const Args& args, const Tile& tile, tile_t* query, boo
     tiles.Next();
     tiles.PutNewRow(stage);
     rows.Multiply(query, tiles.Keys(stage), lane);
-    rows.Score(args, tile.b, at, tiles.Present(stage), lane);
+    const PresentKeys present = tiles.Present(stage);
+    if (rows.SeesAll(at, present.bits)) {
+      rows.ScoreSeen(args, tile.b, at, lane);
+    } else {
+      rows.Score(args, tile.b, at, present, lane);
+    }
     rows.Soften();
     rows.AddValues(tiles.Values(stage), lane);
     stage = stage + 1 == kStages ? 0 : stage + 1;
@@ -111,7 +116,12 @@ AICF_DEVICE void Attend(const Args& args) {
   const int lane = threadIdx.x, warp = threadIdx.y;
   const int rank = static_cast<int>(blockIdx.x % kClusterX), part = rank * kWarps + warp;
   const Tile tile(kRows);
-  const Request request(args, tile.b);
+  // What the table and the request's operands say is on its way while addresses are computed.
+  const PageTable table(args, tile.b);
+  const RequestOperands operands(args, tile.b);
+  HoldLoads();
+  const NewRows new_rows(args, tile, rank == 0 && tile.first == 0);
+  const Request request(operands);
   const i64 last = tile.first + kRows < kAllRows ? tile.first + kRows : kAllRows;
   const int begin = request.Begin(tile.Query(0));
   const int end = request.End(static_cast<int>((last - 1) / kGroup));
@@ -133,10 +143,9 @@ AICF_DEVICE void Attend(const Args& args) {
 #pragma unroll
   for (int half = 0; half < kHalves; ++half) {
     rows.max[half] = NoScore();
-    rows.place[half].Set(tile, request, lane / 4 + half * 8);
+    rows.Place(tile, request, half, lane);
   }
-  const bool stores = rank == 0 && tile.first == 0;
-  TakeKeys(args, tile, query, stores, parts.First(part), parts.First(part + 1), end, rows);
+  TakeKeys(args, tile, table, query, new_rows, parts.First(part), parts.First(part + 1), end, rows);
   __syncthreads();  // nobody reads queries, keys and values any more
   SaveRows(rows, warp, lane);
   __syncthreads();

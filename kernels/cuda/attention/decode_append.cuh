@@ -19,29 +19,38 @@ AICF_DEVICE tile_t* NewKey() {
 }
 AICF_DEVICE tile_t* NewValue() { return NewKey() + kHeadPitch; }
 
-/// Where a request's new row goes. `page` is -1 if that is outside the pools.
+/// Where a request's new row goes, if that is in the pools.
 struct NewPlace {
   int page = -1, row = -1;
+
+  AICF_DEVICE bool Exists() const {
+    return page >= 0 && page < In1::extent(0) && row >= 0 && row < kPage;
+  }
 
   AICF_DEVICE void Load(const Args& args, int b) {
     const i32* at = static_cast<const i32*>(args.in[MaxOf(0, kPlaces)]) + PlacesView::kOffset +
                     b * PlacesView::stride(0);
     page = at[0];
     row = at[PlacesView::stride(2)];
-    if (page < 0 || page >= In1::extent(0) || row < 0 || row >= kPage) page = -1;
   }
   AICF_DEVICE bool operator==(const NewPlace& o) const { return page == o.page && row == o.row; }
 };
 
 typedef Pack<tile_t, kTurned> NewPiece;
 
-/// kTurned cosines or sines from pair d on, in pieces as wide as their layout allows.
+/// Where operand `input`, of view V, has the element `at` elements behind its first. The compiler
+/// computes that number before this point.
 template <class V>
-AICF_DEVICE void LoadAngles(const Args& args, int input, int b, int d, float (&x)[kTurned]) {
+AICF_DEVICE const typename V::S* Held(const Args& args, int input, index_t at) {
+  HoldIndex(at);
+  return static_cast<const typename V::S*>(args.in[input]) + V::kOffset + at;
+}
+
+/// Loads kTurned cosines or sines in pieces as wide as their layout allows.
+template <class V>
+AICF_DEVICE void LoadAngles(const typename V::S* from, float (&x)[kTurned]) {
   typedef typename V::S S;
   constexpr int N = PieceOf<S>(kTurned, V::run(2));
-  const S* from =
-      static_cast<const S*>(args.in[input]) + V::kOffset + b * V::stride(0) + d * V::stride(2);
 #pragma unroll
   for (int j = 0; j < kTurned; j += N) {
     const Pack<S, N> pack = *reinterpret_cast<const Pack<S, N>*>(from + j * V::stride(2));
@@ -50,28 +59,93 @@ AICF_DEVICE void LoadAngles(const Args& args, int input, int b, int d, float (&x
   }
 }
 
-/// One head: where its elements are read, nullptr for a row of zeros, and where they are stored in
-/// shared memory.
-struct TurnedHead {
-  const tile_t* from;
-  tile_t* shared;
+/// What a thread does to put the turned queries, the turned new key and the new value into shared
+/// memory, with zeros where the tile has no rows and behind heads: one piece of a row, or two that
+/// are turned with each other. With `stores` the new rows are also put in their place in the pools.
+/// Nothing asks for it before the rows are there: their loads would wait for its own. Made before
+/// the wait for the preceding kernel, so that addresses are there when it ends.
+class NewPart {
+ public:
+  /// Parts of a head are pairs of pieces that turn, then single pieces. The key comes behind the
+  /// queries, and the value begins with a warp of its own, because a warp with both would wait for
+  /// their loads one after the other.
+  static constexpr int kTurning = kPairs / kTurned;
+  static constexpr int kOfHead = kTurning + (kHeadWidth - 2 * kPairs) / kTurned;
+  static constexpr int kFirstValue = ((kRows + 1) * kOfHead + 31) / 32 * 32;
+  static constexpr int kAll = kFirstValue + kValueHead / kTurned;
 
-  AICF_DEVICE NewPiece Read(int d) const { return *reinterpret_cast<const NewPiece*>(from + d); }
-  AICF_DEVICE void Write(int d, const NewPiece& piece) const {
-    *reinterpret_cast<NewPiece*>(shared + d) = piece;
+  AICF_DEVICE NewPart(const Args& args, const Tile& tile, bool stores, int i) {
+    if (i >= kFirstValue) {
+      if (i < kAll) FindValue(args, tile, stores, (i - kFirstValue) * kTurned);
+    } else if (i < (kRows + 1) * kOfHead) {
+      FindPiece(args, tile, stores, i / kOfHead, i % kOfHead);
+    }
   }
-};
+  AICF_DEVICE void Move(const NewPlace& place) const {
+    if (shared_ == nullptr) return;
+    NewPiece low = {}, high = {};
+    if (turns_) {
+      if (from_ != nullptr) Turn(low, high);
+    } else if (from_ != nullptr) {
+      low = Read(0);
+    }
+    Write(shared_, low);
+    if (turns_) Write(shared_ + kPairs, high);
+    if (pool_ == nullptr || !place.Exists()) return;
+    tile_t* const to = pool_ + place.page * page_stride_ + place.row * row_stride_;
+    Write(to, low);
+    if (turns_) Write(to + kPairs, high);
+  }
 
-/// A piece of a head and the one that it is turned with.
-struct NewPair {
-  NewPiece low, high;
-
-  /// Turns the elements of the head from d on, and those kPairs behind them.
-  AICF_DEVICE void Turn(const Args& args, const TurnedHead& head, int b, int d) {
-    const NewPiece first = head.Read(d), second = head.Read(d + kPairs);
+ private:
+  /// Part `part` of row r: a query, or behind kRows queries the new key.
+  AICF_DEVICE void FindPiece(const Args& args, const Tile& tile, bool stores, int r, int part) {
+    const bool is_key = r == kRows;
+    turns_ = part < kTurning;
+    const int d = turns_ ? part * kTurned : 2 * kPairs + (part - kTurning) * kTurned;
+    shared_ =
+        is_key ? NewKey() + d : reinterpret_cast<tile_t*>(DynamicShared()) + r * kHeadPitch + d;
+    if (d >= kHead || !(is_key || tile.Holds(r))) return;
+    if (is_key) {
+      from_ = NewRow<NewKeysView>(args, tile, MaxOf(0, kNewKeys), d);
+      if (stores) StoreTo<NextKeysView>(args.out[kAppends ? 1 : 0], tile, d);
+    } else {
+      from_ = Held<In0>(args, 0, tile.Offset<In0>(r) - In0::kOffset + d);
+    }
+    if (!turns_) return;
+    cosine_ = Held<CosineView>(args, MaxOf(0, kCosine),
+                               tile.b * CosineView::stride(0) + d * CosineView::stride(2));
+    sine_ = Held<SineView>(args, MaxOf(0, kSine),
+                           tile.b * SineView::stride(0) + d * SineView::stride(2));
+  }
+  AICF_DEVICE void FindValue(const Args& args, const Tile& tile, bool stores, int d) {
+    shared_ = NewValue() + d;
+    from_ = NewRow<NewValuesView>(args, tile, MaxOf(0, kNewValues), d);
+    if (stores) StoreTo<NextValuesView>(args.out[kAppends ? 2 : 0], tile, d);
+  }
+  /// Element d of the row of operand V of the tile's request and key head.
+  template <class V>
+  static AICF_DEVICE const tile_t* NewRow(const Args& args, const Tile& tile, int input, int d) {
+    return Held<V>(args, input, tile.b * V::stride(0) + tile.g * V::stride(2) + d);
+  }
+  template <class V>
+  AICF_DEVICE void StoreTo(void* pool, const Tile& tile, int d) {
+    index_t at = tile.g * V::stride(1) + d;
+    HoldIndex(at);
+    pool_ = static_cast<tile_t*>(pool) + V::kOffset + at;
+    page_stride_ = V::stride(0);
+    row_stride_ = V::stride(2);
+  }
+  AICF_DEVICE NewPiece Read(int d) const { return *reinterpret_cast<const NewPiece*>(from_ + d); }
+  static AICF_DEVICE void Write(tile_t* to, const NewPiece& piece) {
+    *reinterpret_cast<NewPiece*>(to) = piece;
+  }
+  /// Turns a piece of a head with the one that lies kPairs behind it.
+  AICF_DEVICE void Turn(NewPiece& low, NewPiece& high) const {
+    const NewPiece first = Read(0), second = Read(kPairs);
     float cosine[kTurned], sine[kTurned];
-    LoadAngles<CosineView>(args, MaxOf(0, kCosine), b, d, cosine);
-    LoadAngles<SineView>(args, MaxOf(0, kSine), b, d, sine);
+    LoadAngles<CosineView>(cosine_, cosine);
+    LoadAngles<SineView>(sine_, sine);
 #pragma unroll
     for (int j = 0; j < kTurned; ++j) {
       const float x = Widen(first.v[j]), y = Widen(second.v[j]);
@@ -79,82 +153,39 @@ struct NewPair {
       high.v[j] = Narrow<tile_t>::Of(y * cosine[j] + x * sine[j]);
     }
   }
+
+  bool turns_ = false;
+  tile_t* shared_ = nullptr;      ///< where the piece goes; nullptr: the thread has none
+  const tile_t* from_ = nullptr;  ///< nullptr: zeros
+  const CosineView::S* cosine_ = nullptr;
+  const SineView::S* sine_ = nullptr;
+  tile_t* pool_ = nullptr;  ///< the piece of the pool's first row; nullptr: not stored
+  index_t page_stride_ = 0, row_stride_ = 0;
 };
 
-/// The row of operand V of the tile's request and key head that is appended.
-template <class V>
-AICF_DEVICE const tile_t* NewRowOf(const Args& args, const Tile& tile, int input) {
-  return static_cast<const tile_t*>(args.in[input]) + V::kOffset + tile.b * V::stride(0) +
-         tile.g * V::stride(2);
-}
-
-/// Stores a piece of a new row in its place in a pool.
-template <class V>
-AICF_DEVICE void StoreNew(void* pool, const Tile& tile, const NewPlace& place, int d,
-                          const NewPiece& piece) {
-  tile_t* const row = static_cast<tile_t*>(pool) + V::kOffset + place.page * V::stride(0) +
-                      tile.g * V::stride(1) + place.row * V::stride(2);
-  *reinterpret_cast<NewPiece*>(row + d) = piece;
-}
-
-/// What the parts of TurnRows are: a head's are pairs of pieces that turn, then single pieces. The
-/// key comes behind the queries, and the value begins with a warp of its own, because a warp with
-/// both would wait for their loads one after the other.
-struct NewParts {
-  static constexpr int kTurning = kPairs / kTurned;
-  static constexpr int kOfHead = kTurning + (kHeadWidth - 2 * kPairs) / kTurned;
-  static constexpr int kFirstValue = ((kRows + 1) * kOfHead + 31) / 32 * 32;
-  static constexpr int kAll = kFirstValue + kValueHead / kTurned;
-};
-
-/// Part `part` of row r: a query, or behind kRows queries the new key.
-AICF_DEVICE void TurnPart(const Args& args, const Tile& tile, const NewPlace& place, bool stores,
-                          int r, int part) {
-  constexpr int kOut = kAppends ? 1 : 0;
-  const bool is_key = r == kRows, turns = part < NewParts::kTurning;
-  TurnedHead head = {nullptr, NewKey()};
-  if (is_key) {
-    head.from = NewRowOf<NewKeysView>(args, tile, MaxOf(0, kNewKeys));
-  } else {
-    head.shared = reinterpret_cast<tile_t*>(DynamicShared()) + r * kHeadPitch;
-    if (tile.Holds(r)) head.from = static_cast<const tile_t*>(args.in[0]) + tile.Offset<In0>(r);
-  }
-  const int d = turns ? part * kTurned : 2 * kPairs + (part - NewParts::kTurning) * kTurned;
-  const bool there = head.from != nullptr && d < kHead;
-  NewPair pair = {};
-  if (there && turns) pair.Turn(args, head, tile.b, d);
-  if (there && !turns) pair.low = head.Read(d);
-  head.Write(d, pair.low);
-  if (turns) head.Write(d + kPairs, pair.high);
-  if (!is_key || !there || !stores || place.page < 0) return;
-  StoreNew<NextKeysView>(args.out[kOut], tile, place, d, pair.low);
-  if (turns) StoreNew<NextKeysView>(args.out[kOut], tile, place, d + kPairs, pair.high);
-}
-
-AICF_DEVICE void MoveValue(const Args& args, const Tile& tile, const NewPlace& place, bool stores,
-                           int d) {
-  constexpr int kOut = kAppends ? 2 : 0;
-  const TurnedHead head = {NewRowOf<NewValuesView>(args, tile, MaxOf(0, kNewValues)), NewValue()};
-  const NewPiece piece = head.Read(d);
-  head.Write(d, piece);
-  if (stores && place.page >= 0) {
-    StoreNew<NextValuesView>(args.out[kOut], tile, place, d, piece);
-  }
-}
-
-/// Puts the turned queries, the turned new key and the new value into shared memory, with zeros
-/// where the tile has no rows and behind heads. With `stores` also puts the new rows in their
-/// place, which is not looked at before, so that no load waits for it.
-AICF_DEVICE void TurnRows(const Args& args, const Tile& tile, const NewPlace& place, bool stores) {
-  for (int i = ThreadInBlock(); i < NewParts::kAll; i += kThreads) {
-    const int r = i / NewParts::kOfHead;
-    if (i >= NewParts::kFirstValue) {
-      MoveValue(args, tile, place, stores, (i - NewParts::kFirstValue) * kTurned);
-    } else if (r <= kRows) {
-      TurnPart(args, tile, place, stores, r, i % NewParts::kOfHead);
+/// The block's parts of new rows, of which a thread has one or several.
+class NewRows {
+ public:
+  AICF_DEVICE NewRows(const Args& args, const Tile& tile, bool stores)
+      : args_(args), tile_(tile), stores_(stores), first_(args, tile, stores, FirstPart()) {}
+  AICF_DEVICE void Move(const NewPlace& place) const {
+    first_.Move(place);
+    if constexpr (kAppends && NewPart::kAll > kThreads) {
+      for (int i = ThreadInBlock() + kThreads; i < NewPart::kAll; i += kThreads) {
+        NewPart(args_, tile_, stores_, i).Move(place);
+      }
     }
   }
-}
+
+ private:
+  /// Beyond all parts where nothing is appended.
+  static AICF_DEVICE int FirstPart() { return kAppends ? ThreadInBlock() : NewPart::kAll; }
+
+  const Args& args_;
+  const Tile& tile_;
+  const bool stores_;
+  NewPart first_;
+};
 
 AICF_DEVICE bool IsNew(const Args& args, const NewPlace& slot) {
   for (int b = 0; b < static_cast<int>(In0::extent(0)); ++b) {

@@ -34,17 +34,35 @@ double ClustersAtOnce(int64_t split, int sm_count) {
   return static_cast<double>(split <= 2 ? sm_count / split : groups * (kGroup / split));
 }
 
+// Keys that a request of the step has at most.
+double KeysOf(const Problem& p, const AttentionShape& s) {
+  const auto rows = static_cast<double>(s.batch * s.query_heads * s.rows);
+  return std::max(1.0, abi::ScoreCount(p) / std::max(1.0, rows));
+}
+
+// Bytes of keys and values that all tiles together read.
+double ReadBytes(const Problem& p, const AttentionShape& s) {
+  const auto head = static_cast<double>(s.head + s.value_head);
+  return static_cast<double>(Decode::Tiles(s, Decode::kRows)) * KeysOf(p, s) * head * 2;
+}
+
+// Whether a step reads so little that its keys are there before its queries are. It is then as fast
+// as its instructions, of which a warp beside three others gets fewer done.
+bool ReadsLittle(const Problem& p, const AttentionShape& s) { return ReadBytes(p, s) < 2e6; }
+
 // Decoding mostly waits for memory. Short requests wait for their length, then for the table, then
 // for the first tile. Where few tiles are under way, the time of a warp's turns counts. A
 // multiprocessor gets no more bytes in a round trip than it has requested, and no more than its
 // port lets through. The numbers are in us and bytes, for an H200; the work of a turn and the room
-// for clusters were fitted to 8 heads of 65,536 keys each.
+// for clusters were fitted to 8 heads of 65,536 keys each, and what counts where little is read to
+// 3 heads of 64 with 1,280 keys: a token of SmolLM2-135M took 341 us with 8 blocks of 8 warps and
+// 32 keys, 336 with 16 keys, 335 with 4 warps and 32 keys, 319 with 4 warps and 16 keys, 344 with
+// 4 blocks of these and 327 with 16.
 double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
   constexpr double kStart = 1.6, kMerge = 0.5, kExchange = 0.7, kRoundTrip = 1.1;
   constexpr double kPort = 8e4;  // bytes per us
   const AttentionShape s = abi::AttentionShapeOf(p);
-  const auto rows = static_cast<double>(s.batch * s.query_heads * s.rows);
-  const double keys = std::max(1.0, abi::ScoreCount(p) / std::max(1.0, rows));
+  const double keys = KeysOf(p, s);
   const auto tile = static_cast<double>(c["tile_keys"]), warps = static_cast<double>(c["warps"]);
   const auto head = static_cast<double>(s.head + s.value_head);
   const double tiles = static_cast<double>(Decode::Tiles(s, Decode::kRows));
@@ -55,12 +73,16 @@ double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
       std::max(std::ceil(blocks / (d.sm_count * resident)),
                std::ceil(tiles / (ClustersAtOnce(c["split"], d.sm_count) * resident)));
   const double turns = std::ceil(keys / (tile * static_cast<double>(c["split"]) * warps));
-  const double alone_us = turns * (0.25 + 0.35 * tile / 16 * head / 256);
+  const bool little = ReadsLittle(p, s);
+  const double alone_us = turns * ((little ? 0.1 : 0.25) + 0.35 * tile / 16 * head / 256);
+  const double wide_us = c["split"] > 8 ? 0.3 : 0.0;
+  const double beside_us = little ? 0.25 * std::max(0.0, warps - 4) + wide_us : 0.0;
 
   const double busy = std::min<double>(d.sm_count, blocks);
   const double held = std::min(resident, std::ceil(blocks / d.sm_count));
   const double asked = held * warps * static_cast<double>(c["stages"] - 1) * tile * head * 2;
-  const double stream_us = tiles * keys * head * 2 / (busy * std::min(kPort, asked / kRoundTrip));
+  const double stream_us =
+      little ? 0.0 : ReadBytes(p, s) / (busy * std::min(kPort, asked / kRoundTrip));
   // What the warps of one multiprocessor take for all their turns.
   const double turn_us = 0.11 + 0.24 / (held * warps);  // of one turn, with so many warps at work
   const double work_us = tiles * keys / 16 * (head / 256) * turn_us / busy;
@@ -75,16 +97,21 @@ double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
   // A cluster of 16 blocks fills a group of multiprocessors by itself. It was measured to take 1.2
   // to 1.4 times as long as two clusters of 8 with as many warps together, from 4 to 256 MB.
   const double crowded = c["split"] > 8 ? 1.25 : 1.0;
-  return d.launch_us + waves * (kStart + kMerge + turn_rows_us) + exchange_us +
+  return d.launch_us + waves * (kStart + kMerge + turn_rows_us) + exchange_us + beside_us +
          crowded * std::max({waves * alone_us, stream_us, work_us, memory_us});
+}
+
+// Keys of a tile: few where rows are long, and where little is read, because the first products
+// can then begin earlier.
+int64_t TileOfKeys(const Problem& p, const AttentionShape& s) {
+  return s.head + s.value_head > 160 || ReadsLittle(p, s) ? 16 : 32;
 }
 
 // The parameters with the most stages with which `blocks` blocks fit a multiprocessor, but no more
 // stages than a warp's keys fill: further ones would take memory in which blocks of the next kernel
 // could start. nullopt where not even two stages fit.
-std::optional<Parameters> SharedBy(const AttentionShape& s, int64_t split, int64_t warps,
-                                   int64_t blocks, const DeviceSpec& d) {
-  const int64_t tile = s.head + s.value_head > 160 ? 16 : 32;
+std::optional<Parameters> SharedBy(const AttentionShape& s, int64_t tile, int64_t split,
+                                   int64_t warps, int64_t blocks, const DeviceSpec& d) {
   const int64_t turns = CeilDiv(s.keys, tile * split * warps);
   for (int64_t stages = std::clamp<int64_t>(turns + 1, 2, 8); stages >= 2; --stages) {
     const Parameters c = {{"split", split},    {"warps", warps}, {"stages", stages},
@@ -113,26 +140,30 @@ Parameters Spread(const AttentionShape& s, const Parameters& c, const DeviceSpec
   return Parameters(std::move(list));
 }
 
+// The cuts with which two blocks fit a multiprocessor, and one.
+void AddCuts(const Problem& p, int64_t split, int64_t warps, const DeviceSpec& d,
+             std::vector<abi::Candidate>& all) {
+  const AttentionShape s = abi::AttentionShapeOf(p);
+  const int64_t tile = TileOfKeys(p, s);
+  if (split > 1 && split / 2 * warps * Decode::kRows >= s.keys) return;  // blocks without keys
+  std::optional<Parameters> last;
+  for (int64_t blocks : {2, 1}) {
+    const std::optional<Parameters> c = SharedBy(s, tile, split, warps, blocks, d);
+    if (!c || c == last || !Decode::Refuse(p, *c, d).empty()) continue;
+    last = c;
+    const Parameters spread = Spread(s, *c, d);
+    all.push_back(CandidateOf<Decode>(p, spread, DecodeUs(p, spread, d)));
+  }
+}
+
 }  // namespace
 
 template <>
 std::vector<abi::Candidate> CandidatesFor<AttentionDecodeHost>(const Problem& p,
                                                                const DeviceSpec& d) {
-  const AttentionShape s = abi::AttentionShapeOf(p);
   std::vector<abi::Candidate> all;
   for (int64_t split = 1; split <= std::min(16, d.max_cluster); split *= 2) {
-    for (int64_t warps : {4, 8, 2}) {
-      if (split > 1 && split / 2 * warps * Decode::kRows >= s.keys)
-        continue;  // blocks without keys
-      std::optional<Parameters> last;
-      for (int64_t blocks : {2, 1}) {
-        const std::optional<Parameters> c = SharedBy(s, split, warps, blocks, d);
-        if (!c || c == last || !Decode::Refuse(p, *c, d).empty()) continue;
-        last = c;
-        const Parameters spread = Spread(s, *c, d);
-        all.push_back(CandidateOf<Decode>(p, spread, DecodeUs(p, spread, d)));
-      }
-    }
+    for (int64_t warps : {4, 8, 2}) AddCuts(p, split, warps, d, all);
   }
   return all;
 }

@@ -18,6 +18,7 @@ static_assert(kDynamicShared >= 2 * (kRows * kHeadPitch + kNewRows + kWarps * kR
 struct PresentKeys {
   u32 bits;
   AICF_DEVICE bool operator[](int key) const { return bits >> key & 1; }
+  AICF_DEVICE PresentKeys operator+(int key) const { return {bits >> key}; }
 };
 
 /// How a tile holds rows of operand V: kLength elements of each, padded to kWidth, kPitch apart.
@@ -38,14 +39,60 @@ typedef RowsOf<In2, 2, kValueHead, kValueWidth, kValuePitch> ValueRows;
 constexpr bool kLieAlike =
     kHead == kValueHead && In1::stride(0) == In2::stride(0) && In1::stride(2) == In2::stride(2);
 
+/// The pages of a request. A short table is held by the lanes of each warp, so that it is on its
+/// way while the request's length still is; of a long one entries are looked up when they are
+/// needed.
+class PageTable {
+ public:
+  AICF_DEVICE PageTable(const Args& args, int b) : args_(args), b_(b) {
+    if constexpr (kHolds) {
+#pragma unroll
+      for (int i = 0; i < kOfLane; ++i) {
+        const int page = static_cast<int>(threadIdx.x) + i * 32;
+        held_[i] = page < kPages ? Look(page) : -1;
+      }
+    }
+  }
+  /// The entry of the page that has key `key`, or without a table the request; -1 unless `there`.
+  /// Called by all lanes of a warp together, each with a key of its own.
+  AICF_DEVICE int Of(int key, bool there) const {
+    if constexpr (kTable < 0) return there ? b_ : -1;
+    // Keys are not below 0, and divisions without a sign are shorter.
+    const int page = there ? static_cast<int>(static_cast<unsigned>(key) / kPage) : 0;
+    if constexpr (!kHolds) return there ? Look(page) : -1;
+    int entry = -1;
+#pragma unroll
+    for (int i = 0; i < kOfLane; ++i) {
+      const int held = __shfl_sync(0xffffffffu, held_[i], page % 32);
+      entry = page / 32 == i ? held : entry;
+    }
+    return there ? entry : -1;
+  }
+
+ private:
+  static constexpr int kPages = kTable < 0 ? 1 : static_cast<int>(TableView::extent(1));
+  static constexpr bool kHolds = kTable >= 0 && kPages <= 128;
+  static constexpr int kOfLane = kHolds ? (kPages + 31) / 32 : 1;
+
+  AICF_DEVICE int Look(int page) const {
+    const index_t at = TableView::kOffset + b_ * TableView::stride(0) + page * TableView::stride(1);
+    return static_cast<const i32*>(args_.in[MaxOf(0, kTable)])[at];
+  }
+
+  const Args& args_;
+  const int b_;
+  int held_[kOfLane];
+};
+
 class WarpTiles {
  public:
   /// The request has no visible keys from `end` on; the warp's part ends at key `last`. A new row
   /// of the request has its place at `place`.
-  AICF_DEVICE WarpTiles(const Args& args, const Tile& tile, int end, int last,
-                        const NewPlace& place)
+  AICF_DEVICE WarpTiles(const Args& args, const Tile& tile, const PageTable& table, int end,
+                        int last, const NewPlace& place)
       : args_(args),
         tile_(tile),
+        table_(table),
         end_(end),
         last_(last),
         place_(place),
@@ -111,28 +158,22 @@ class WarpTiles {
     return keys[threadIdx.y];
   }
   static AICF_DEVICE void PutRow(tile_t* to, const tile_t* from, int length) {
+#pragma unroll 1
     for (int d = static_cast<int>(threadIdx.x) * kPiece; d < length; d += 32 * kPiece) {
       *reinterpret_cast<NewPiece*>(to + d) = *reinterpret_cast<const NewPiece*>(from + d);
     }
   }
-  /// Index of key `first` + lane along the first axis of k and v: its page, from the table, or
-  /// without a table the request; -1 where there is no such key.
+  static AICF_DEVICE int RowInPage(int key) { return static_cast<unsigned>(key) % kPage; }
+  /// Index of key `first` + lane along the first axis of k and v; -1 where there is no such key.
   AICF_DEVICE int PageOf(int first) const {
-    const int key = first + static_cast<int>(threadIdx.x);
-    if (static_cast<int>(threadIdx.x) >= kStep || first >= last_ || key >= end_) return -1;
-    if constexpr (kTable < 0) {
-      return tile_.b;
-    } else {
-      const index_t entry =
-          TableView::kOffset + tile_.b * TableView::stride(0) + key / kPage * TableView::stride(1);
-      return static_cast<const i32*>(args_.in[kTable])[entry];
-    }
+    const int lane = static_cast<int>(threadIdx.x), key = first + lane;
+    return table_.Of(key, lane < kStep && first < last_ && key < end_);
   }
   /// `page`: of the lane's key of the tile.
   AICF_DEVICE void MarkNew(int first, int stage, int page) const {
     if (first >= last_) return;
-    const int row = (first + static_cast<int>(threadIdx.x)) % kPage;
-    const bool is_new = page >= 0 && page == place_.page && row == place_.row;
+    const int row = RowInPage(first + static_cast<int>(threadIdx.x));
+    const bool is_new = place_.Exists() && page == place_.page && row == place_.row;
     const u32 keys = __ballot_sync(0xffffffffu, is_new);
     if (threadIdx.x == 0) New()[stage] = keys;
   }
@@ -143,7 +184,8 @@ class WarpTiles {
       if (threadIdx.x == 0) Found()[stage] = found;
       tile_t* const keys = ring_ + stage * kKeyTile;
       tile_t* const values = ring_ + kStages * kKeyTile + stage * kValueTile;
-      const int key = first + static_cast<int>(threadIdx.x), row = kTable < 0 ? key : key % kPage;
+      const int key = first + static_cast<int>(threadIdx.x),
+                row = kTable < 0 ? key : RowInPage(key);
       const index_t key_at = there ? RowAt<In1>(page, row) : 0;
       if constexpr (kLieAlike) {
         Copy<KeyRows, ValueRows>(keys, values, key_at, found);
@@ -167,8 +209,11 @@ class WarpTiles {
     static_assert(kStep * kPieces % 32 == 0, "every lane has as many pieces");
 #pragma unroll
     for (int i = 0; i < kStep * kPieces / 32; ++i) {
-      const int p = static_cast<int>(threadIdx.x) + i * 32;
-      const int row = p / kPieces, column = p % kPieces * kPiece;
+      // Where a turn of the warp takes whole rows, a lane's column stays.
+      constexpr bool kWholeRows = 32 % kPieces == 0;
+      const unsigned lane = threadIdx.x, p = lane + i * 32;
+      const int row = kWholeRows ? lane / kPieces + i * (32 / kPieces) : p / kPieces;
+      const int column = (kWholeRows ? lane : p) % kPieces * kPiece;
       const index_t row_at = __shfl_sync(0xffffffffu, at, row);
       const bool valid = (found >> row & 1) != 0 && column < First::kLength;
       First::Ask(args_, tile_, to + row * First::kPitch + column, row_at + column, valid);
@@ -179,6 +224,7 @@ class WarpTiles {
 
   const Args& args_;
   const Tile& tile_;
+  const PageTable& table_;
   const int end_, last_;
   const NewPlace& place_;
   tile_t* const ring_;

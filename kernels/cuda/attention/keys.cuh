@@ -33,20 +33,27 @@ AICF_DEVICE float NoScore() { return __uint_as_float(0xff800000u); }
 
 AICF_DEVICE i64 Clamped(i64 v, i64 low, i64 high) { return v < low ? low : v > high ? high : v; }
 
+/// What operands say of one request.
+struct RequestOperands {
+  i64 length = 0, origin = 0;
+
+  AICF_DEVICE RequestOperands(const Args& args, int b) {
+    if constexpr (kLengths >= 0) length = IntegerOf<LengthsView>(args, kLengths, b);
+    if constexpr (kOrigins >= 0) origin = IntegerOf<OriginsView>(args, kOrigins, b);
+  }
+};
+
 /// One request: its valid keys, and the position of its first row.
 struct Request {
   int valid;
   i64 position;
 
-  AICF_DEVICE Request(const Args& args, int b) : valid(kKeys), position(attr_offset) {
+  AICF_DEVICE Request(const Args& args, int b) : Request(RequestOperands(args, b)) {}
+  AICF_DEVICE explicit Request(const RequestOperands& of) : valid(kKeys), position(attr_offset) {
     constexpr i64 kMaxPosition = 1ll << 40;
-    if constexpr (kLengths >= 0) {
-      valid = static_cast<int>(Clamped(IntegerOf<LengthsView>(args, kLengths, b), 0, kKeys));
-    }
+    if constexpr (kLengths >= 0) valid = static_cast<int>(Clamped(of.length, 0, kKeys));
     if constexpr (attr_rows == kRowsAtLastKeys) position += valid - kQueries;
-    if constexpr (kOrigins >= 0) {
-      position += Clamped(IntegerOf<OriginsView>(args, kOrigins, b), -kMaxPosition, kMaxPosition);
-    }
+    if constexpr (kOrigins >= 0) position += Clamped(of.origin, -kMaxPosition, kMaxPosition);
   }
   /// Keys [Begin, End) that query i sees by position.
   AICF_DEVICE int Begin(int i) const {
@@ -146,13 +153,18 @@ struct Tile {
     b = static_cast<int>(block / tiles / kHeads);
   }
   AICF_DEVICE bool Holds(int r) const { return first + r < kAllRows; }
-  AICF_DEVICE int Query(int r) const { return static_cast<int>((first + r) / kGroup); }
-  AICF_DEVICE int Head(int r) const { return g * kGroup + static_cast<int>((first + r) % kGroup); }
+  AICF_DEVICE int Query(int r) const { return static_cast<int>(Row(r) / kGroup); }
+  AICF_DEVICE int Head(int r) const { return g * kGroup + static_cast<int>(Row(r) % kGroup); }
   /// Offset of row r in q or in an output.
   template <class V>
   AICF_DEVICE index_t Offset(int r) const {
     return V::kOffset + b * V::stride(0) + Head(r) * V::stride(1) + Query(r) * V::stride(2);
   }
+
+ private:
+  /// Numbers of rows are divided in 32 bits where they fit.
+  typedef Either<(kAllRows < (i64{1} << 30)), unsigned, i64>::T row_t;
+  AICF_DEVICE row_t Row(int r) const { return static_cast<row_t>(first + r); }
 };
 
 /// A row of a tile: the keys that it sees, and its coordinates in the score expression's domain.
@@ -170,6 +182,11 @@ struct RowPlace {
   template <class T>
   AICF_DEVICE T Score(const Args& args, int b, int j, bool present, T product) const {
     if (j < begin || j >= end || !present) return static_cast<T>(NoScore());
+    return ScoreSeen(args, b, j, product);
+  }
+  /// The same for a key that the row sees.
+  template <class T>
+  AICF_DEVICE T ScoreSeen(const Args& args, int b, int j, T product) const {
     return ::aicf::Score::Of(args, product, b, head, query, j);
   }
 };

@@ -106,6 +106,24 @@ struct WarpRows {
   float score[kKeyTiles][4];
   float max[2], total[2] = {};
   RowPlace place[2];
+  /// Keys [seen_begin, seen_end) are seen by both rows, as far as the tile has them.
+  int seen_begin = 0, seen_end = 0x7fffffff;
+
+  /// Sets `place` of the row in the lane's upper or lower half.
+  AICF_DEVICE void Place(const Tile& tile, const Request& request, int half, int lane) {
+    const int r = lane / 4 + half * 8;
+    place[half].Set(tile, request, r);
+    if (!tile.Holds(r)) return;
+    seen_begin = MaxOf(seen_begin, place[half].begin);
+    seen_end = MinOf(seen_end, place[half].end);
+  }
+  /// Whether every row of the warp sees all keys from `first` on. Bit j of `present` says whether
+  /// the j-th of them exists. Called by all lanes together.
+  AICF_DEVICE bool SeesAll(int first, u32 present) const {
+    constexpr u32 kAllPresent = kStep < 32 ? (1u << kStep % 32) - 1 : 0xffffffffu;
+    const bool all = first >= seen_begin && first + kStep <= seen_end && present == kAllPresent;
+    return __ballot_sync(0xffffffffu, all) == 0xffffffffu;
+  }
 
   AICF_DEVICE void Multiply(const tile_t* query, const tile_t* keys, int lane) {
 #pragma unroll
@@ -131,13 +149,28 @@ struct WarpRows {
   /// these keys exists.
   template <class Present>
   AICF_DEVICE void Score(const Args& args, int b, int first, const Present& present, int lane) {
+    const int of_lane = lane % 4 * 2;
+    const auto own = present + of_lane;
 #pragma unroll
     for (int n = 0; n < kKeyTiles; ++n) {
 #pragma unroll
       for (int e = 0; e < 2 * kHalves; ++e) {
-        const int j = n * 8 + lane % 4 * 2 + e % 2;
-        score[n][e] = place[e / 2].Score(args, b, first + j, present[j],
+        const int j = n * 8 + e % 2;
+        score[n][e] = place[e / 2].Score(args, b, first + of_lane + j, own[j],
                                          score[n][e] * static_cast<float>(attr_scale));
+      }
+    }
+  }
+
+  /// The same for keys that every row sees (SeesAll).
+  AICF_DEVICE void ScoreSeen(const Args& args, int b, int first, int lane) {
+#pragma unroll
+    for (int n = 0; n < kKeyTiles; ++n) {
+#pragma unroll
+      for (int e = 0; e < 2 * kHalves; ++e) {
+        const int j = first + n * 8 + lane % 4 * 2 + e % 2;
+        score[n][e] =
+            place[e / 2].ScoreSeen(args, b, j, score[n][e] * static_cast<float>(attr_scale));
       }
     }
   }

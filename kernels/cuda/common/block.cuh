@@ -5,7 +5,8 @@
 namespace aicf {
 
 AICF_DEVICE int ThreadInBlock() {
-  return threadIdx.x + kBlockX * (threadIdx.y + kBlockY * static_cast<int>(threadIdx.z));
+  const int z = kBlockZ > 1 ? static_cast<int>(threadIdx.z) : 0;
+  return threadIdx.x + kBlockX * (threadIdx.y + kBlockY * z);
 }
 
 /// The `value` of lane (own lane ^ mask), for trivially copyable T of whole 32-bit words.
