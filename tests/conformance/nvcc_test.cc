@@ -101,6 +101,43 @@ TEST(Nvrtc, CompilesEveryVariant) {
     EXPECT_GT(image.cubin.size(), 1000u) << image.symbol;
 }
 
+// One query over a paged cache, of `pages` pages for each of two requests.
+abi::Problem DecodeOver(int64_t pages) {
+  abi::AttentionAttrs attrs;
+  attrs.lengths = attrs.pages = true;
+  abi::Problem p;
+  p.family = abi::Family::kAttention;
+  p.attrs = attrs;
+  p.math = MathMode::kFp16;
+  const abi::View rows = abi::DenseView(DType::kF16, {2, 6, 1, 64});
+  const abi::View pool = abi::DenseView(DType::kF16, {4, 2, 16, 64});
+  p.inputs = {rows, pool, pool, abi::DenseView(DType::kI32, {2}),
+              abi::DenseView(DType::kI32, {2, pages})};
+  p.core_inputs = 5;
+  p.outputs = {rows};
+  return p;
+}
+
+// Tables that lanes hold and tables that are looked up; g++, which the emulator uses, also takes
+// what NVRTC does not.
+TEST(Nvrtc, CompilesDecodeAttentionOverTablesOfAnyLength) {
+  if (const auto nvrtc = Nvrtc::Open(); !nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
+  const abi::KernelInfo& kernel = *abi::FindKernel("cuda.attention.decode");
+  const abi::DeviceSpec device = *abi::FindDevice("cuda");
+  const abi::Parameters cut = {{"split", 2}, {"warps", 2}, {"stages", 2}, {"tile_keys", 16}};
+  for (const int64_t pages : {0, 1, 33, 129}) {
+    const abi::Problem problem = DecodeOver(pages);
+    ASSERT_EQ(abi::ValidateProblem(problem).ToString(), OkStatus().ToString());
+    ASSERT_EQ(kernel.supports(problem, device), "");
+    ASSERT_EQ(kernel.refuse(problem, cut, device), "");
+    ImageOptions options;
+    options.cache_dir = "none";
+    const std::vector<ImageRequest> requests = {{&kernel, &problem, kernel.variant(problem, cut)}};
+    const auto images = CompileImages(requests, device, options);
+    EXPECT_TRUE(images.ok()) << pages << ": " << images.status().ToString();
+  }
+}
+
 #if defined(AICF_NVCC)
 constexpr const char* kNvcc = AICF_NVCC;
 #else

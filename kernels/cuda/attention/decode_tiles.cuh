@@ -72,7 +72,7 @@ class PageTable {
  private:
   static constexpr int kPages = kTable < 0 ? 1 : static_cast<int>(TableView::extent(1));
   static constexpr bool kHolds = kTable >= 0 && kPages <= 128;
-  static constexpr int kOfLane = kHolds ? (kPages + 31) / 32 : 1;
+  static constexpr int kOfLane = kHolds ? MaxOf(1, (kPages + 31) / 32) : 1;
 
   AICF_DEVICE int Look(int page) const {
     const index_t at = TableView::kOffset + b_ * TableView::stride(0) + page * TableView::stride(1);

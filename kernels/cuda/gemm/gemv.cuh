@@ -161,8 +161,10 @@ struct SharedColumn {
   }
   /// The sum of a lane's chains.
   static AICF_DEVICE float Total(float (&chains)[kChains]) {
-    if constexpr (kChains == 1) return chains[0];
-    return (chains[0] + chains[1]) + (chains[2] + chains[3]);
+    if constexpr (kChains == 1)
+      return chains[0];
+    else
+      return (chains[0] + chains[1]) + (chains[2] + chains[3]);
   }
 };
 
