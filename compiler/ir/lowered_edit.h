@@ -52,6 +52,7 @@ class StepEditor {
   const LoweredStep& step(int s) const { return lowered_.steps[s]; }
   const LoweredBuffer& buffer(BufferId b) const { return lowered_.buffers[b]; }
   Lowered& lowered() { return lowered_; }
+  const std::vector<LoweredState>& states() const { return lowered_.states; }
 
   /// The steps that read (write) the buffer, ascending, each once. A guard is a read.
   const StepList& readers(BufferId b) const { return readers_[b]; }

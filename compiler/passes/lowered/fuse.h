@@ -121,6 +121,14 @@ bool StoresCodes(const ir::LoweredStep& step);
 /// it is: the joined step stores both.
 Fusion TryCodes(const ir::StepEditor& editor, const PassContext& context, int producer,
                 int consumer, PairCosts* costs = nullptr);
+/// Whether the two are elementwise steps on a device on which every step is launched by itself.
+bool CanBeHorizontal(const ir::LoweredStep& earlier, const ir::LoweredStep& later,
+                     const abi::DeviceSpec& device);
+/// Makes two elementwise steps of one shape, of which the later may read what the earlier makes,
+/// one step with the results of both. It can stand where one of the two does: where the earlier
+/// stands if what the later reads is there, or else where the later does.
+Fusion TryHorizontal(const ir::StepEditor& editor, const PassContext& context, int earlier,
+                     int later, PairCosts* costs = nullptr);
 /// "cost: ..." when the device's kernels are predicted to run the two steps faster than the one
 /// that would replace them: it may need a slower kernel. "capability: ..." when no kernel has legal
 /// parameters for that one step, but kernels have some for the two. Empty without a device, or a

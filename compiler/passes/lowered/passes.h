@@ -57,6 +57,8 @@ Status StorePixels(ir::Lowered& lowered, PassContext& context);
 Status JoinExcitation(ir::Lowered& lowered, PassContext& context);
 /// A step that appends rows to a cache becomes part of the attention that reads the cache.
 Status AppendIntoAttention(ir::Lowered& lowered, PassContext& context);
+/// Small elementwise steps of one shape become one step with the results of all.
+Status FuseHorizontal(ir::Lowered& lowered, PassContext& context);
 /// Pairs of an input and an output that are one state get one place, changed by a copy at the end.
 Status UpdateStates(ir::Lowered& lowered, PassContext& context);
 /// Values of f32 are stored in 16 bits where that is asked for and nothing speaks against it.
