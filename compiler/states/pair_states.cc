@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/states/state_names.h"
 
@@ -17,7 +19,10 @@ bool SameType(const ir::LoweredBuffer& a, const ir::LoweredBuffer& b) {
 
 class Marker {
  public:
-  Marker(ir::Lowered& lowered, PassContext& context) : l_(lowered), context_(context) {}
+  Marker(ir::Lowered& lowered, PassContext& context) : l_(lowered), context_(context) {
+    for (const schema::OutputExtent& e : l_.extents) varying_.insert(l_.outputs[e.output]);
+    for (const ir::LoweredState& s : l_.states) Take(s.past, s.present);
+  }
 
   Status Ask(const StatePair& pair) {
     const Status status = Mark(pair);
@@ -28,15 +33,31 @@ class Marker {
   /// Pairs whose names match, by the patterns' order.
   void Suggest(bool apply) {
     for (const NamePattern& pattern : NamePatterns()) {
-      for (ir::BufferId past : l_.inputs) {
-        for (ir::BufferId present : ModelOutputs()) {
-          if (Fits(pattern, past, present)) Propose(pattern, past, present, apply);
+      const std::unordered_map<std::string_view, Ids> presents = ByStar(pattern.present);
+      for (const ir::BufferId past : l_.inputs) {
+        const auto star = StarOf(pattern.past, l_.buffers[past].name);
+        const auto found = star ? presents.find(*star) : presents.end();
+        if (found == presents.end()) continue;
+        for (const ir::BufferId present : found->second) {
+          if (Fits(past, present)) Propose(pattern, past, present, apply);
         }
       }
     }
   }
 
  private:
+  using Ids = std::vector<ir::BufferId>;
+
+  // The outputs whose names are of the form, by what stands for its star.
+  std::unordered_map<std::string_view, Ids> ByStar(std::string_view form) const {
+    std::unordered_map<std::string_view, Ids> outputs;
+    for (const ir::BufferId b : ModelOutputs()) {
+      const auto star = StarOf(form, l_.buffers[b].name);
+      if (star) outputs[*star].push_back(b);
+    }
+    return outputs;
+  }
+
   std::span<const ir::BufferId> ModelOutputs() const {
     size_t count = l_.outputs.size();
     for (const schema::OutputExtent& e : l_.extents) count = std::min<size_t>(count, e.count);
@@ -54,23 +75,16 @@ class Marker {
                  known.empty() ? "none" : known);
   }
 
-  bool Taken(ir::BufferId b) const {
-    const auto holds = [b](const ir::LoweredState& s) { return s.past == b || s.present == b; };
-    return std::ranges::any_of(l_.states, holds) ||
-           std::ranges::find(proposed_, b) != proposed_.end();
-  }
-
-  bool IsFixed(ir::BufferId present) const {
-    return std::ranges::none_of(
-        l_.extents, [&](const schema::OutputExtent& e) { return l_.outputs[e.output] == present; });
-  }
+  bool IsTaken(ir::BufferId b) const { return taken_.contains(b); }
+  void Take(ir::BufferId past, ir::BufferId present) { taken_.insert({past, present}); }
+  bool IsFixed(ir::BufferId present) const { return !varying_.contains(present); }
 
   Status Mark(const StatePair& pair) {
     AICF_ASSIGN_OR_RETURN(const ir::BufferId past, Find("input", pair.past, l_.inputs));
     AICF_ASSIGN_OR_RETURN(const ir::BufferId present, Find("output", pair.present, ModelOutputs()));
     const ir::LoweredBuffer &in = l_.buffers[past], &out = l_.buffers[present];
     for (ir::BufferId b : {past, present}) {
-      if (!Taken(b)) continue;
+      if (!IsTaken(b)) continue;
       return Error(Code::kInvalidArgument, "'", l_.buffers[b].name, "' is of two states");
     }
     if (!SameType(in, out)) {
@@ -83,26 +97,25 @@ class Marker {
                    "' has an extent that each run decides; a state has one shape");
     }
     l_.states.push_back({past, present});
+    Take(past, present);
     Record(past, present, kOneState, Reason::kPolicy, "", {std::string(kInputAndOutput), "", -1});
     return OkStatus();
   }
 
-  bool Fits(const NamePattern& pattern, ir::BufferId past, ir::BufferId present) const {
-    const ir::LoweredBuffer &in = l_.buffers[past], &out = l_.buffers[present];
-    return Matches(pattern, in.name, out.name) && SameType(in, out) && IsFixed(present) &&
-           !Taken(past) && !Taken(present);
+  bool Fits(ir::BufferId past, ir::BufferId present) const {
+    return SameType(l_.buffers[past], l_.buffers[present]) && IsFixed(present) && !IsTaken(past) &&
+           !IsTaken(present);
   }
 
   void Propose(const NamePattern& pattern, ir::BufferId past, ir::BufferId present, bool apply) {
     const std::string why =
         StrCat("equal dtype and shape, and names like ", pattern.past, " and ", pattern.present);
+    Take(past, present);
     if (apply) {
       l_.states.push_back({past, present});
       Record(past, present, kOneState, Reason::kRule, why, {std::string(kInputAndOutput), "", -1});
       return;
     }
-    proposed_.push_back(past);
-    proposed_.push_back(present);
     Record(past, present, kInputAndOutput, Reason::kPolicy, "",
            {std::string(kOneState),
             StrCat("asked: ", why, " suggest it, and --state=", l_.buffers[past].name, ":",
@@ -124,7 +137,8 @@ class Marker {
 
   ir::Lowered& l_;
   PassContext& context_;
-  std::vector<ir::BufferId> proposed_;
+  std::unordered_set<ir::BufferId> varying_;  ///< outputs with an extent that each run decides
+  std::unordered_set<ir::BufferId> taken_;    ///< ends of pairs that are marked or proposed
 };
 
 }  // namespace

@@ -1,20 +1,6 @@
 #include "compiler/states/state_names.h"
 
-#include <optional>
-
 namespace aicf {
-namespace {
-
-// What stands for the star; nothing when the name is not of this form.
-std::optional<std::string_view> Star(std::string_view form, std::string_view name) {
-  const size_t star = form.find('*');
-  const std::string_view before = form.substr(0, star), after = form.substr(star + 1);
-  if (name.size() <= before.size() + after.size()) return std::nullopt;
-  if (!name.starts_with(before) || !name.ends_with(after)) return std::nullopt;
-  return name.substr(before.size(), name.size() - before.size() - after.size());
-}
-
-}  // namespace
 
 const std::vector<NamePattern>& NamePatterns() {
   static const std::vector<NamePattern> patterns = {
@@ -42,16 +28,12 @@ const std::vector<NamePattern>& NamePatterns() {
   return patterns;
 }
 
-bool Matches(const NamePattern& pattern, std::string_view past, std::string_view present) {
-  const auto one = Star(pattern.past, past), other = Star(pattern.present, present);
-  return one && other && *one == *other;
-}
-
-const NamePattern* FindPattern(std::string_view past, std::string_view present) {
-  for (const NamePattern& p : NamePatterns()) {
-    if (Matches(p, past, present)) return &p;
-  }
-  return nullptr;
+std::optional<std::string_view> StarOf(std::string_view form, std::string_view name) {
+  const size_t star = form.find('*');
+  const std::string_view before = form.substr(0, star), after = form.substr(star + 1);
+  if (name.size() <= before.size() + after.size()) return std::nullopt;
+  if (!name.starts_with(before) || !name.ends_with(after)) return std::nullopt;
+  return name.substr(before.size(), name.size() - before.size() - after.size());
 }
 
 }  // namespace aicf

@@ -2,6 +2,7 @@
 /// authors name them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,10 +18,8 @@ struct NamePattern {
 /// All patterns, the more telling ones first.
 const std::vector<NamePattern>& NamePatterns();
 
-/// Whether `past` and `present` are names of this pattern with the same text for the star.
-bool Matches(const NamePattern& pattern, std::string_view past, std::string_view present);
-
-/// The first pattern that the names match; nullptr for none.
-const NamePattern* FindPattern(std::string_view past, std::string_view present);
+/// What stands for the star of a pattern's side `form` in `name`; nothing where the name is not of
+/// this form. A past and a present name belong together where both have the same text there.
+std::optional<std::string_view> StarOf(std::string_view form, std::string_view name);
 
 }  // namespace aicf

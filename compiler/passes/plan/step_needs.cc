@@ -17,15 +17,16 @@ struct Access {
 
 class Collector {
  public:
-  explicit Collector(const schema::Program& program)
+  Collector(const schema::Program& program, uint64_t most)
       : p_(program),
+        left_(most),
         roots_(schema::RootsOf(program)),
         reads_(program.buffers.size()),
         writes_(program.buffers.size()) {}
 
-  std::vector<std::vector<uint32_t>> Run() {
+  std::optional<std::vector<std::vector<uint32_t>>> Run() {
     std::vector<std::vector<uint32_t>> needs(p_.steps.size());
-    for (uint32_t s = 0; s < p_.steps.size(); ++s) {
+    for (uint32_t s = 0; s < p_.steps.size() && !spent_; ++s) {
       const schema::Step& step = p_.steps[s];
       std::vector<uint32_t>& needed = needs[s];
       for (size_t k = 0; k < step.inputs.size(); ++k) {
@@ -38,6 +39,7 @@ class Collector {
       std::ranges::sort(needed);
       needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
     }
+    if (spent_) return std::nullopt;
     return needs;
   }
 
@@ -54,6 +56,9 @@ class Collector {
 
   void AddOverlapping(const std::vector<Access>& known, const Access& fresh,
                       std::vector<uint32_t>& needed) {
+    spent_ = spent_ || known.size() > left_;
+    if (spent_) return;
+    left_ -= known.size();
     for (const Access& old : known) {
       if (old.step != fresh.step && !Apart(old, fresh)) needed.push_back(old.step);
     }
@@ -70,6 +75,8 @@ class Collector {
   }
 
   const schema::Program& p_;
+  uint64_t left_;       ///< pairs that may still be compared
+  bool spent_ = false;  ///< there would be more
   const std::vector<uint32_t> roots_;
   std::vector<std::vector<Access>> reads_, writes_;  // by root
   schema::CoverProver prover_;
@@ -77,8 +84,9 @@ class Collector {
 
 }  // namespace
 
-std::vector<std::vector<uint32_t>> NeedsOf(const schema::Program& program) {
-  return Collector(program).Run();
+std::optional<std::vector<std::vector<uint32_t>>> NeedsOf(const schema::Program& program,
+                                                          uint64_t most) {
+  return Collector(program, most).Run();
 }
 
 }  // namespace aicf

@@ -19,22 +19,36 @@ constexpr uint32_t kChoices = 4;  // streams that a decision lists
 // hardly grows.
 constexpr int64_t kMostEarlyBytes = 1 << 20;
 
+constexpr const char* kManyParts =
+    "limits: too many steps read or write parts of the same values to compare them all";
+
 class StreamChooser {
  public:
   StreamChooser(schema::Program& program, PassContext& context) : p_(program), context_(context) {}
 
   Status Run() {
-    needs_ = NeedsOf(p_);
     edges_.resize(p_.steps.size());
     reasons_.resize(p_.steps.size());
-    one_stream_ = SkipsOrRepeats(p_);
-    if (!one_stream_) Place();
+    FindNeeds();
+    if (!HasOneStream()) Place();
     AICF_RETURN_IF_ERROR(Decide());
     AddWaits();
     return OkStatus();
   }
 
  private:
+  void FindNeeds() {
+    if (SkipsOrRepeats(p_)) {
+      one_stream_ = kOneStream;
+    } else if (auto needs = NeedsOf(p_)) {
+      needs_ = *std::move(needs);
+    } else {
+      one_stream_ = kManyParts;
+    }
+  }
+
+  bool HasOneStream() const { return !one_stream_.empty(); }
+
   void Place() {
     const std::vector<double> us = StepCosts(p_, context_);
     std::vector<StepLoad> loads;
@@ -94,7 +108,7 @@ class StreamChooser {
       const Wish* wish = FindWish(context_, d, occurrence);
       d.choice = std::to_string(p_.steps[s].stream);
       Explain(s, d);
-      if (wish != nullptr && !one_stream_) {
+      if (wish != nullptr && !HasOneStream()) {
         for (uint32_t k = 0; k < kChoices; ++k) {
           if (wish->decision.choice == std::to_string(k)) p_.steps[s].stream = k;
         }
@@ -103,7 +117,7 @@ class StreamChooser {
       }
       for (uint32_t k = 0; k < kChoices; ++k) {
         if (std::to_string(k) == d.choice) continue;
-        d.alternatives.push_back({std::to_string(k), one_stream_ ? kOneStream : "", -1});
+        d.alternatives.push_back({std::to_string(k), one_stream_, -1});
       }
       AICF_RETURN_IF_ERROR(CheckRefusals(context_.wishes, d, occurrence));
       context_.Record(std::move(d));
@@ -112,7 +126,7 @@ class StreamChooser {
   }
 
   void Explain(size_t s, Decision& d) const {
-    if (one_stream_) {
+    if (HasOneStream()) {
       d.Because(Reason::kOnlyLegal);
     } else if (!reasons_[s].empty()) {
       d.Because(Reason::kPredicted, reasons_[s]);
@@ -161,7 +175,7 @@ class StreamChooser {
   std::vector<std::vector<uint32_t>> needs_;  // by step
   std::vector<std::vector<uint32_t>> edges_;  // by step: more to wait for, around groups of runs
   std::vector<std::string> reasons_;          // by step; empty: in no group
-  bool one_stream_ = false;
+  std::string one_stream_;  // why all steps have to be on one stream; empty: they need not
 };
 
 }  // namespace

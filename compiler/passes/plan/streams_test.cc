@@ -8,6 +8,7 @@
 #include "compiler/compiler.h"
 #include "compiler/passes/plan/gathering.h"
 #include "compiler/passes/plan/side_runs.h"
+#include "compiler/passes/plan/step_needs.h"
 #include "schema/artifact.h"
 #include "schema/step_order.h"
 
@@ -528,6 +529,22 @@ TEST(ChooseStreams, WhereStepsAreSkipped) {
             "guard: [sum4] before it may be skipped or repeated");
   EXPECT_EQ(Plan(lowered, {WishFor(DecisionKind::kStream, 6, "1")}).contents.status().code(),
             Code::kUnsupported);
+}
+
+// Steps are compared only up to a limit, because a value of thousands of parts has millions of
+// pairs.
+TEST(StepNeeds, AreGivenUpBeyondALimit) {
+  const StreamPlan planned = Plan(TwoBranches());
+  ASSERT_TRUE(planned.contents.ok()) << planned.contents.status().ToString();
+  const auto needs = NeedsOf(planned.contents->program);
+  ASSERT_TRUE(needs.has_value());
+  EXPECT_EQ(needs->at(6), std::vector<uint32_t>{0});
+  EXPECT_EQ(std::ranges::count(needs->at(11), 5u), 1);
+  EXPECT_EQ(std::ranges::count(needs->at(11), 10u), 1);
+  uint64_t pairs = 0;
+  while (!NeedsOf(planned.contents->program, pairs)) ++pairs;
+  EXPECT_GT(pairs, 11u);
+  EXPECT_LT(pairs, 200u);
 }
 
 // Any assignment to streams gives a plan that the verifier accepts, and equal plans for equal
