@@ -7,13 +7,16 @@
 
 namespace aicf {
 
-/// Puts buffer `to` where any step names `from`: operands, results and guards.
+/// Puts buffer `to` where the step names `from`: operands, results and guards.
+inline void RenameInStep(schema::Step& step, uint32_t from, uint32_t to) {
+  std::ranges::replace(step.inputs, from, to);
+  std::ranges::replace(step.outputs, from, to);
+  for (schema::Guard& g : step.guards) g.buffer = g.buffer == from ? to : g.buffer;
+}
+
+/// The same in every step.
 inline void RenameInSteps(schema::Program& program, uint32_t from, uint32_t to) {
-  for (schema::Step& step : program.steps) {
-    std::ranges::replace(step.inputs, from, to);
-    std::ranges::replace(step.outputs, from, to);
-    for (schema::Guard& g : step.guards) g.buffer = g.buffer == from ? to : g.buffer;
-  }
+  for (schema::Step& step : program.steps) RenameInStep(step, from, to);
 }
 
 }  // namespace aicf

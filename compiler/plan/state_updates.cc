@@ -1,6 +1,7 @@
 #include "compiler/plan/state_updates.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "compiler/plan/rename.h"
 #include "schema/loop_tree.h"
@@ -14,11 +15,19 @@ using schema::Role;
 
 class Updater {
  public:
-  Updater(schema::Program& program, const LoopTree& loops) : p_(program), loops_(loops) {}
+  Updater(schema::Program& program, const LoopTree& loops)
+      : p_(program), loops_(loops), naming_(program.buffers.size()) {
+    for (size_t s = 0; s < p_.steps.size(); ++s) {
+      const schema::Step& step = p_.steps[s];
+      for (const uint32_t b : step.inputs) Add(b, s);
+      for (const uint32_t b : step.outputs) Add(b, s);
+      for (const schema::Guard& g : step.guards) Add(g.buffer, s);
+    }
+  }
 
   // The step that copies into the state; -1 for a state of no elements, which needs none.
   int64_t FindCopy(const PlannedState& state) const {
-    for (size_t s = 0; s < p_.steps.size(); ++s) {
+    for (const size_t s : naming_[state.present]) {
       if (Names(p_.steps[s].outputs, state.present)) return static_cast<int64_t>(s);
     }
     return -1;
@@ -29,16 +38,30 @@ class Updater {
   std::string Remove(const PlannedState& state, size_t copy) {
     const uint32_t value = p_.steps[copy].inputs[0];
     std::string refusal = CheckValue(state, copy, value);
-    for (size_t s = 0; s < copy && refusal.empty(); ++s) {
+    for (const size_t s : naming_[value]) {
+      if (s >= copy) break;
       for (size_t k = 0; k < p_.steps[s].outputs.size() && refusal.empty(); ++k) {
         if (p_.steps[s].outputs[k] == value) refusal = CheckWriter(state, s, k);
       }
     }
-    if (refusal.empty()) RenameInSteps(p_, value, state.present);
+    if (refusal.empty()) Rename(value, state.present);
     return refusal;
   }
 
  private:
+  void Add(uint32_t buffer, size_t step) {
+    std::vector<size_t>& steps = naming_[buffer];
+    if (steps.empty() || steps.back() != step) steps.push_back(step);
+  }
+
+  void Rename(uint32_t from, uint32_t to) {
+    std::vector<size_t> both;
+    std::ranges::set_union(naming_[from], naming_[to], std::back_inserter(both));
+    for (const size_t s : naming_[from]) RenameInStep(p_.steps[s], from, to);
+    naming_[from].clear();
+    naming_[to] = std::move(both);
+  }
+
   static bool Names(const std::vector<uint32_t>& list, uint32_t buffer) {
     return std::ranges::find(list, buffer) != list.end();
   }
@@ -68,7 +91,8 @@ class Updater {
       return StrCat("loop: ", NamesOf(writer), " makes it in a loop");
     }
     const abi::View& window = step.problem.outputs[k];
-    for (size_t r = writer; r < p_.steps.size(); ++r) {
+    for (const size_t r : naming_[state.past]) {
+      if (r < writer) continue;
       const schema::Step& reader = p_.steps[r];
       for (const schema::Guard& g : reader.guards) {
         if (g.buffer == state.past)
@@ -105,6 +129,7 @@ class Updater {
 
   schema::Program& p_;
   const LoopTree& loops_;
+  std::vector<std::vector<size_t>> naming_;  ///< by buffer: the steps that name it, ascending
   schema::CoverProver prover_;
 };
 

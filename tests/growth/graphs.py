@@ -62,9 +62,9 @@ class Writer:
         self.parts.append(block(5, tensor(name, dims, values, dtype)))
         return name
 
-    def node(self, op, inputs, *attributes):
+    def node(self, op, inputs, *attributes, result=None):
         """The name of the node's result."""
-        made = f"v{self.count}"
+        made = result or f"v{self.count}"
         content = b"".join(block(1, name.encode()) for name in inputs) + block(2, made.encode())
         content += block(3, b"n%d" % self.count) + block(4, op.encode())
         self.parts.append(block(1, content + b"".join(block(5, a) for a in attributes)))
@@ -165,7 +165,35 @@ def constants(count):
     return g.model({g.node("Add", ["x", at]): [4]})
 
 
-KINDS = {f.__name__: f for f in (unary, mixed, wide, residual, nested, star, constants)}
+def parts(count):
+    """One value that every node reads, and one that all their results together are."""
+    g = Writer({"x": [4]})
+    made = [g.node("LeakyRelu", ["x"], real("alpha", (k + 1) / count)) for k in range(count - 1)]
+    return g.model({g.node("Concat", made, integer("axis", 0)): [4 * len(made)]})
+
+
+def readers(count):
+    """Parts of one value, each read by a node, and the sum of what these make."""
+    g = Writer({"x": [4 * count]})
+    level = []
+    for k in range(count // 2):
+        g.constant(f"b{k}", [1], [4 * k], INT64)
+        g.constant(f"e{k}", [1], [4 * k + 4], INT64)
+        level.append(g.node("Softplus", [g.node("Slice", ["x", f"b{k}", f"e{k}"])]))
+    while len(level) > 1:
+        level = [g.node("Sum", level[k:k + 16]) for k in range(0, len(level), 16)]
+    return g.model({level[0]: [4]})
+
+
+def states(count):
+    """As many inputs as outputs, in pairs whose names are those of states."""
+    count = min(count, 24_000)  # a budget limits inputs and outputs to 50,000
+    g = Writer({f"past_{k}": [4] for k in range(count)})
+    made = [g.node(UNARY[k % len(UNARY)], [f"past_{k}"], result=f"present_{k}") for k in range(count)]
+    return g.model({name: [4] for name in made})
+
+
+KINDS = {f.__name__: f for f in (unary, mixed, wide, residual, nested, star, constants, parts, readers, states)}
 
 
 def main():

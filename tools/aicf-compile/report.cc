@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/pattern.h"
 #include "compiler/states/pair_states.h"
@@ -45,17 +46,23 @@ std::string StatesText(const schema::Program& program) {
 }
 
 /// Pairs of inputs and outputs whose names suggest a state, each on a line with the flag that makes
-/// it one.
+/// it one. Of very many, the first.
 std::string HintsText(const DecisionLog& log) {
+  constexpr size_t kMost = 100;
   std::string out;
+  std::set<std::string> seen;  // each once, and not for every bucket
   log.ForEach([&](const Decision& d) {
     if (d.kind != DecisionKind::kState || d.choice != kInputAndOutput || d.alternatives.empty())
       return;
-    const std::string hint = StrCat(
-        "hint: ", Escape(ToString(d.subject)), " could be one state; ",
-        Escape(d.alternatives[0].refusal.substr(d.alternatives[0].refusal.find(' ') + 1)), "\n");
-    if (out.find(hint) == std::string::npos) out += hint;  // once, and not for every bucket
+    const std::string pair = ToString(d.subject), &why = d.alternatives[0].refusal;
+    if (!seen.insert(pair).second || seen.size() > kMost) return;
+    out += StrCat("hint: ", Escape(pair), " could be one state; ",
+                  Escape(why.substr(why.find(' ') + 1)), "\n");
   });
+  if (seen.size() > kMost) {
+    out += StrCat("hint: ", seen.size() - kMost, " further pairs could be states; --state=auto ",
+                  "makes states of all\n");
+  }
   return out.empty() ? out : "\n" + out;
 }
 

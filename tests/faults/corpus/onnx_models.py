@@ -1,5 +1,7 @@
 """Group A: ONNX files that are no model, contradict themselves, or describe more than anyone can compute."""
 
+import os
+
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
@@ -308,6 +310,21 @@ model("A20", "60,000 inputs", 7, "--budget=interface:60001")(
 model("A20", "100,000 outputs", 7, "--budget=interface:100001")(
     lambda: whole([helper.make_node("Split", ["x"], [f"y{i}" for i in range(100_000)], num_outputs=100_000)],
                   [info("x", (100_000,))], [info(f"y{i}", (1,)) for i in range(100_000)]).SerializeToString())
+model("A20", "24,000 inputs and outputs with names of states", 0, "")(
+    lambda: whole([helper.make_node("Neg", [f"past_{i}"], [f"present_{i}"]) for i in range(24_000)],
+                  [info(f"past_{i}") for i in range(24_000)],
+                  [info(f"present_{i}") for i in range(24_000)]).SerializeToString())
+
+
+@case("A20", "20,000 steps for a GPU make parts of one value", 0, "")
+def _(folder):
+    made = [helper.make_node("LeakyRelu", ["x"], [f"a{i}"], alpha=i / 20_000) for i in range(20_000)]
+    parts = whole([*made, helper.make_node("Concat", [f"a{i}" for i in range(20_000)], ["y"], axis=0)],
+                  outputs=[info("y", (80_000,))])
+    return [put(folder, "model.onnx", parts.SerializeToString()), "-o", os.path.join(folder, "out.aicf"),
+            "--target=cuda:sm_90a", "--no-images"]
+
+
 model("A20", "Mean of one operand 65,540 times", 0, "")(
     lambda: whole([helper.make_node("Mean", ["x"] * 65_540, ["y"])]).SerializeToString())
 model("A20", "Sum of one operand 10,000 times", 0, "")(
