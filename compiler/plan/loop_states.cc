@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "compiler/plan/rename.h"
+#include "compiler/plan/naming_steps.h"
 #include "schema/loop_tree.h"
 
 namespace aicf {
@@ -17,7 +17,14 @@ using schema::Role;
 class Rewriter {
  public:
   Rewriter(schema::Program& program, const LoopTree& loops)
-      : p_(program), loops_(loops), writers_(program.buffers.size()) {
+      : p_(program),
+        loops_(loops),
+        naming_(program),
+        writers_(program.buffers.size()),
+        tested_(program.buffers.size()) {
+    for (const schema::EntryPoint& e : p_.entry_points) {
+      for (const schema::Loop& l : e.loops) tested_[l.condition].push_back(l.first_step);
+    }
     for (size_t s = 0; s < p_.steps.size(); ++s) {
       for (uint32_t b : p_.steps[s].outputs) writers_[b].push_back(s);
     }
@@ -42,7 +49,7 @@ class Rewriter {
     if (refusal.empty()) refusal = CheckMaker(copy, from, state);
     if (refusal.empty()) refusal = CheckBetween(writers_[from][0], copy, state);
     if (!refusal.empty()) return refusal;
-    RenameInSteps(p_, from, state);
+    naming_.Rename(from, state);
     writers_[state].erase(std::ranges::find(writers_[state], copy));
     writers_[state].push_back(writers_[from][0]);
     std::ranges::sort(writers_[state]);
@@ -97,30 +104,23 @@ class Rewriter {
   }
 
   std::string CheckBetween(size_t maker, size_t copy, uint32_t state) const {
-    for (size_t s = maker + 1; s < copy; ++s) {
-      const schema::Step& step = p_.steps[s];
-      const auto names = [&](const std::vector<uint32_t>& ids) {
-        return std::ranges::find(ids, state) != ids.end();
-      };
-      const bool guard = std::ranges::any_of(
-          step.guards, [&](const schema::Guard& g) { return g.buffer == state; });
-      if (guard || names(step.inputs) || names(step.outputs)) {
-        return StrCat("read-later: ", schema::ToString(step.sources), " needs the old value");
+    for (const size_t s : naming_.Of(state)) {
+      if (s > maker && s < copy) {
+        return StrCat("read-later: ", schema::ToString(p_.steps[s].sources),
+                      " needs the old value");
       }
     }
-    for (const schema::EntryPoint& e : p_.entry_points) {
-      for (const schema::Loop& l : e.loops) {
-        if (l.condition == state && l.first_step > maker && l.first_step <= copy) {
-          return "loop: a loop in between tests the old value";
-        }
-      }
-    }
+    const bool tested = std::ranges::any_of(
+        tested_[state], [&](size_t first) { return first > maker && first <= copy; });
+    if (tested) return "loop: a loop in between tests the old value";
     return "";
   }
 
   schema::Program& p_;
   const LoopTree& loops_;
+  NamingSteps naming_;
   std::vector<std::vector<size_t>> writers_;  // steps, ascending, by buffer
+  std::vector<std::vector<size_t>> tested_;   // first steps of the loops that test it, by buffer
 };
 
 }  // namespace

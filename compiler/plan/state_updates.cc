@@ -1,9 +1,8 @@
 #include "compiler/plan/state_updates.h"
 
 #include <algorithm>
-#include <iterator>
 
-#include "compiler/plan/rename.h"
+#include "compiler/plan/naming_steps.h"
 #include "schema/loop_tree.h"
 #include "schema/verify_cover.h"
 
@@ -16,18 +15,11 @@ using schema::Role;
 class Updater {
  public:
   Updater(schema::Program& program, const LoopTree& loops)
-      : p_(program), loops_(loops), naming_(program.buffers.size()) {
-    for (size_t s = 0; s < p_.steps.size(); ++s) {
-      const schema::Step& step = p_.steps[s];
-      for (const uint32_t b : step.inputs) Add(b, s);
-      for (const uint32_t b : step.outputs) Add(b, s);
-      for (const schema::Guard& g : step.guards) Add(g.buffer, s);
-    }
-  }
+      : p_(program), loops_(loops), naming_(program) {}
 
   // The step that copies into the state; -1 for a state of no elements, which needs none.
   int64_t FindCopy(const PlannedState& state) const {
-    for (const size_t s : naming_[state.present]) {
+    for (const size_t s : naming_.Of(state.present)) {
       if (Names(p_.steps[s].outputs, state.present)) return static_cast<int64_t>(s);
     }
     return -1;
@@ -38,30 +30,17 @@ class Updater {
   std::string Remove(const PlannedState& state, size_t copy) {
     const uint32_t value = p_.steps[copy].inputs[0];
     std::string refusal = CheckValue(state, copy, value);
-    for (const size_t s : naming_[value]) {
+    for (const size_t s : naming_.Of(value)) {
       if (s >= copy) break;
       for (size_t k = 0; k < p_.steps[s].outputs.size() && refusal.empty(); ++k) {
         if (p_.steps[s].outputs[k] == value) refusal = CheckWriter(state, s, k);
       }
     }
-    if (refusal.empty()) Rename(value, state.present);
+    if (refusal.empty()) naming_.Rename(value, state.present);
     return refusal;
   }
 
  private:
-  void Add(uint32_t buffer, size_t step) {
-    std::vector<size_t>& steps = naming_[buffer];
-    if (steps.empty() || steps.back() != step) steps.push_back(step);
-  }
-
-  void Rename(uint32_t from, uint32_t to) {
-    std::vector<size_t> both;
-    std::ranges::set_union(naming_[from], naming_[to], std::back_inserter(both));
-    for (const size_t s : naming_[from]) RenameInStep(p_.steps[s], from, to);
-    naming_[from].clear();
-    naming_[to] = std::move(both);
-  }
-
   static bool Names(const std::vector<uint32_t>& list, uint32_t buffer) {
     return std::ranges::find(list, buffer) != list.end();
   }
@@ -91,7 +70,7 @@ class Updater {
       return StrCat("loop: ", NamesOf(writer), " makes it in a loop");
     }
     const abi::View& window = step.problem.outputs[k];
-    for (const size_t r : naming_[state.past]) {
+    for (const size_t r : naming_.Of(state.past)) {
       if (r < writer) continue;
       const schema::Step& reader = p_.steps[r];
       for (const schema::Guard& g : reader.guards) {
@@ -129,7 +108,7 @@ class Updater {
 
   schema::Program& p_;
   const LoopTree& loops_;
-  std::vector<std::vector<size_t>> naming_;  ///< by buffer: the steps that name it, ascending
+  NamingSteps naming_;
   schema::CoverProver prover_;
 };
 
