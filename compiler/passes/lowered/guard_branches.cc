@@ -4,8 +4,9 @@
 // the results backwards, a step whose every use lies on one side of selects with one condition
 // needs to run only where the condition has that value. Skipping is never needed for the result:
 // what a skipped step would have written is read by nothing but selects that take the other side.
-#include <algorithm>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "compiler/passes/lowered/fuse.h"
 #include "compiler/passes/lowered/passes.h"
@@ -110,22 +111,38 @@ bool IsHeavy(const ir::LoweredStep& step) {
          step.problem.family != abi::Family::kCopy;
 }
 
+/// Guards around which a step is worth skipping: those of each such step, and all that are further
+/// out.
+class WorthSkipping {
+ public:
+  WorthSkipping(const ir::Lowered& lowered, const std::vector<Guards>& guards) {
+    for (size_t s = 0; s < guards.size(); ++s) {
+      if (!IsHeavy(lowered.steps[s])) continue;
+      Key key = KeyOf(guards[s]);
+      while (!key.empty() && known_.insert(key).second) key.pop_back();
+    }
+  }
+  bool Holds(const Guards& guards) const { return known_.contains(KeyOf(guards)); }
+
+ private:
+  using Key = std::vector<std::pair<uint32_t, bool>>;
+
+  static Key KeyOf(const Guards& guards) {
+    Key key;
+    for (const schema::Guard& g : guards) key.emplace_back(g.buffer, g.expected);
+    return key;
+  }
+
+  std::set<Key> known_;
+};
+
 }  // namespace
 
 Status GuardBranches(ir::Lowered& lowered, PassContext& context) {
   std::vector<Guards> guards = Analysis(lowered).Run();
+  const WorthSkipping worth(lowered, guards);
   for (size_t s = 0; s < guards.size(); ++s) {
-    while (!guards[s].empty()) {
-      const auto same = [&](const Guards& other) {
-        return CommonPrefix(other, guards[s]).size() == guards[s].size();
-      };
-      bool heavy = false;
-      for (size_t t = 0; t < guards.size() && !heavy; ++t) {
-        heavy = IsHeavy(lowered.steps[t]) && same(guards[t]);
-      }
-      if (heavy) break;
-      guards[s].pop_back();
-    }
+    while (!guards[s].empty() && !worth.Holds(guards[s])) guards[s].pop_back();
     ir::LoweredStep& step = lowered.steps[s];
     step.guards = guards[s];
     if (step.guards.empty()) continue;
