@@ -185,6 +185,24 @@ def readers(count):
     return g.model({level[0]: [4]})
 
 
+def gathered(count):
+    """A chain of which every value is also a part of one value."""
+    g, made = Writer({"x": [4]}), ["x"]
+    for k in range(count - 1):
+        made.append(g.node(UNARY[k % len(UNARY)], made[-1:]))
+    return g.model({g.node("Concat", made, integer("axis", 0)): [4 * len(made)]})
+
+
+def branches(count):
+    """A chain of choices between two activations by one input."""
+    g, at = Writer({"x": [4], "c": [1]}), "x"
+    g.constant("zero", [1], [0.0])
+    choice = g.node("Greater", ["c", "zero"])
+    for _ in range(count // 3):
+        at = g.node("Where", [choice, g.node("Sin", [at]), g.node("Softplus", [at])])
+    return g.model({at: [4]})
+
+
 def states(count):
     """As many inputs as outputs, in pairs whose names are those of states."""
     count = min(count, 24_000)  # a budget limits inputs and outputs to 50,000
@@ -193,7 +211,7 @@ def states(count):
     return g.model({name: [4] for name in made})
 
 
-KINDS = {f.__name__: f for f in (unary, mixed, wide, residual, nested, star, constants, parts, readers, states)}
+KINDS = {f.__name__: f for f in (unary, mixed, wide, residual, nested, star, constants, parts, readers, gathered, branches, states)}
 
 
 def main():

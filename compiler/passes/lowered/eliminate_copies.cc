@@ -10,6 +10,11 @@
 namespace aicf {
 namespace {
 
+// Each reader of a value is compared with each of its writers, here, in the plan and when an
+// artifact is verified. So a value that many others read, or read in parts, has at most so many
+// writers.
+constexpr size_t kMostWriters = 256;
+
 // All steps that change when a producer writes straight into a piece's window.
 struct Rewrite {
   std::string refusal;
@@ -104,6 +109,13 @@ Rewrite WriteThrough(ir::StepEditor& editor, const PassContext& context, const C
   }
   if (!ir::CoversWhole(piece.source, *ElementCount(source.shape))) {
     return {StrCat("whole: the copy takes only a part of '", source.name, "', or repeats it"), {}};
+  }
+  const bool many = editor.writers(piece.to).size() > kMostWriters;
+  const bool read_on = editor.OnlyReader(piece.from) != copy;
+  if (many && (read_on || editor.readers(piece.to).size() > kMostWriters)) {
+    return {StrCat("limits: more than ", kMostWriters, " steps would write '",
+                   editor.buffer(piece.to).name, "', which others read"),
+            {}};
   }
   Rewrite out;
   out.refusal = CheckReaders(editor, piece, copy);

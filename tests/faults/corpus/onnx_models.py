@@ -325,6 +325,25 @@ def _(folder):
             "--target=cuda:sm_90a", "--no-images"]
 
 
+def chain_of_parts(steps):
+    """A chain of which every value is also a part of one value."""
+    made = [helper.make_node(("Sin", "Tanh")[i % 2], [f"a{i}" if i else "x"], [f"a{i + 1}"]) for i in range(steps)]
+    whole_value = helper.make_node("Concat", ["x"] + [f"a{i + 1}" for i in range(steps)], ["y"], axis=0)
+    return whole([*made, whole_value], outputs=[info("y", (4 * steps + 4,))]).SerializeToString()
+
+
+def parts_of_parts(count):
+    """One value made of parts, each of which is read again."""
+    made = [helper.make_node("LeakyRelu", ["x"], [f"a{i}"], alpha=i / count) for i in range(count)]
+    split = [helper.make_node("Concat", [f"a{i}" for i in range(count)], ["all"], axis=0),
+             helper.make_node("Split", ["all"], [f"s{i}" for i in range(count)], num_outputs=count)]
+    read = [helper.make_node("Softplus", [f"s{i}"], [f"b{i}"]) for i in range(count)]
+    joined = helper.make_node("Concat", [f"b{i}" for i in range(count)], ["y"], axis=0)
+    return whole([*made, *split, *read, joined], outputs=[info("y", (4 * count,))]).SerializeToString()
+
+
+model("A20", "8,000 values of a chain are parts of one", 0, "")(lambda: chain_of_parts(8_000))
+model("A20", "2,000 parts of one value are read again", 0, "")(lambda: parts_of_parts(2_000))
 model("A20", "Mean of one operand 65,540 times", 0, "")(
     lambda: whole([helper.make_node("Mean", ["x"] * 65_540, ["y"])]).SerializeToString())
 model("A20", "Sum of one operand 10,000 times", 0, "")(
