@@ -2,7 +2,7 @@
 """What quantising float models costs in accuracy, beside ONNX Runtime's quantiser on the same samples.
 
   bench/calibrate_models.py --models build/data/models [--bin build/dev/bin]
-                            [--only NAME,...] [--columns "aicf minmax,..."] [--count 32] [--json F]
+                            [--only NAME,...] [--columns "aicf minmax,..."] [--count 32] [--fit] [--json F]
 
 Every float model of the collection is quantised to 8 bits by aicf-compile --precision=int8, with the ranges of
 each --calibrate-method and no budget of error, then with the default method and budget; and by ONNX Runtime's
@@ -71,10 +71,10 @@ def varied_samples(case, count, seed):
     return [{name: varied(value, random) for name, value in base.items()} for _ in range(count)]
 
 
-def rendered_samples(make, shape, count, seed):
+def rendered_samples(make, shape, count, seed, fit=False):
     """Lines or pages, in batches of the model's size, and their texts."""
     random, faces = np.random.default_rng(seed), ppocr_samples.fonts()
-    size = types.SimpleNamespace(height=shape[2], width=shape[3], page=shape[2])
+    size = types.SimpleNamespace(height=shape[2], width=shape[3], page=shape[2], fit=fit)
     samples, texts = [], []
     for _ in range(count):
         made = [make(random, faces, size) for _ in range(shape[0])]
@@ -88,7 +88,7 @@ def samples_of(case, count, seed):
     if kind is None:
         return varied_samples(case, count, seed), []
     make = ppocr_samples.line if kind == "rec" else ppocr_samples.page
-    return rendered_samples(make, case["inputs"]["x"]["shape"], count, seed)
+    return rendered_samples(make, case["inputs"]["x"]["shape"], count, seed, case["fit"])
 
 
 def save_samples(samples, folder):
@@ -320,7 +320,7 @@ def cases_of(args):
     for name, case in cases.items():
         for kind in ("rec", "det"):
             if f"ppocrv4_{kind}" in name:
-                case["kind"] = kind
+                case |= {"kind": kind, "fit": args.fit}
     return {n: c for n, c in cases.items() if not args.only or n in args.only}
 
 
@@ -351,6 +351,7 @@ def main():
     parser.add_argument("--limit-seconds", type=float, default=1800)
     parser.add_argument("--limit-gib", type=int, default=8, help="memory of ONNX Runtime's tool")
     parser.add_argument("--columns", type=lambda text: text.split(","), default=[], help="these alone")
+    parser.add_argument("--fit", action="store_true", help="lines of text that fit without being squeezed")
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
     args.device = args.target = "cpu"

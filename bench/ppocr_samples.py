@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Samples for the PP-OCR models: lines of text for the recogniser, pages of lines for the detector.
 
-  bench/ppocr_samples.py OUT --count 32 [--seed 0] [--height 48] [--width 640] [--page 640]
+  bench/ppocr_samples.py OUT --count 32 [--seed 0] [--height 48] [--width 640] [--page 640] [--fit]
 
 Writes OUT/rec/NN.npy (1 x 3 x height x width) and OUT/det/NN.npy (1 x 3 x page x page), which
 aicf-compile --calibrate=OUT/rec takes as they are, and OUT/texts.json with what stands in each.
@@ -58,10 +58,16 @@ def spoiled(random, image):
 
 
 def line(random, faces, args):
-    """A line as the recogniser takes it (models/ppocr/recognizer.h), and its text."""
+    """A line as the recogniser takes it (models/ppocr/recognizer.h), and its text. It is squeezed into the width, or
+    with --fit loses words until it need not be."""
     text = text_of(random, int(random.integers(1, 6)))
     font = ImageFont.truetype(str(faces[random.integers(len(faces))]), int(random.integers(24, 60)))
-    pixels = spoiled(random, drawn(random, text, font, *colours(random)))
+    ground, ink = colours(random)
+    image = drawn(random, text, font, ground, ink)
+    while args.fit and " " in text and image.width * args.height > args.width * image.height:
+        text = text.rsplit(" ", 1)[0]
+        image = drawn(random, text, font, ground, ink)
+    pixels = spoiled(random, image)
     height, width = pixels.shape[:2]
     wide = min(args.width, max(1, round(width * args.height / height)))
     scaled = np.asarray(Image.fromarray(pixels).resize((wide, args.height), Image.BILINEAR), np.float32)
@@ -94,6 +100,7 @@ def main():
     parser.add_argument("--height", type=int, default=48)
     parser.add_argument("--width", type=int, default=640)
     parser.add_argument("--page", type=int, default=640)
+    parser.add_argument("--fit", action="store_true", help="lines of so many words as fit without being squeezed")
     args = parser.parse_args()
     random, faces, texts = np.random.default_rng(args.seed), fonts(), {}
     for kind, make in (("rec", line), ("det", page)):
