@@ -211,7 +211,8 @@ def states(count):
     return g.model({name: [4] for name in made})
 
 
-KINDS = {f.__name__: f for f in (unary, mixed, wide, residual, nested, star, constants, parts, readers, gathered, branches, states)}
+KINDS = {f.__name__: f for f in (unary, mixed, wide, residual, nested, star, constants, parts, readers, gathered,
+                                 branches, states)}
 
 
 def main():

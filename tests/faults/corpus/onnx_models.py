@@ -316,10 +316,14 @@ model("A20", "24,000 inputs and outputs with names of states", 0, "")(
                   [info(f"present_{i}") for i in range(24_000)]).SerializeToString())
 
 
+def different(count):
+    """Nodes that read one value and are all different."""
+    return [helper.make_node("LeakyRelu", ["x"], [f"a{i}"], alpha=i / count) for i in range(count)]
+
+
 @case("A20", "20,000 steps for a GPU make parts of one value", 0, "")
 def _(folder):
-    made = [helper.make_node("LeakyRelu", ["x"], [f"a{i}"], alpha=i / 20_000) for i in range(20_000)]
-    parts = whole([*made, helper.make_node("Concat", [f"a{i}" for i in range(20_000)], ["y"], axis=0)],
+    parts = whole([*different(20_000), helper.make_node("Concat", [f"a{i}" for i in range(20_000)], ["y"], axis=0)],
                   outputs=[info("y", (80_000,))])
     return [put(folder, "model.onnx", parts.SerializeToString()), "-o", os.path.join(folder, "out.aicf"),
             "--target=cuda:sm_90a", "--no-images"]
@@ -334,12 +338,11 @@ def chain_of_parts(steps):
 
 def parts_of_parts(count):
     """One value made of parts, each of which is read again."""
-    made = [helper.make_node("LeakyRelu", ["x"], [f"a{i}"], alpha=i / count) for i in range(count)]
     split = [helper.make_node("Concat", [f"a{i}" for i in range(count)], ["all"], axis=0),
              helper.make_node("Split", ["all"], [f"s{i}" for i in range(count)], num_outputs=count)]
     read = [helper.make_node("Softplus", [f"s{i}"], [f"b{i}"]) for i in range(count)]
     joined = helper.make_node("Concat", [f"b{i}" for i in range(count)], ["y"], axis=0)
-    return whole([*made, *split, *read, joined], outputs=[info("y", (4 * count,))]).SerializeToString()
+    return whole([*different(count), *split, *read, joined], outputs=[info("y", (4 * count,))]).SerializeToString()
 
 
 model("A20", "8,000 values of a chain are parts of one", 0, "")(lambda: chain_of_parts(8_000))
