@@ -87,6 +87,13 @@ Fusion FinishEpilogue(const ir::LoweredStep& producer, const ir::LoweredStep& co
                       abi::Problem problem, const abi::View& out, OperandExpr& expr,
                       std::vector<uint16_t> results);
 
+/// The step with the results of both: the producer's, then the consumer's as the views `outs` over
+/// the producer's domain. `results` of `expr` are their values. The operands of `expr` are all
+/// operands of an elementwise producer, and those of the epilogue of others.
+Fusion FinishResults(const ir::LoweredStep& producer, const ir::LoweredStep& consumer,
+                     const std::vector<abi::View>& outs, OperandExpr& expr,
+                     std::vector<uint16_t> results);
+
 /// Each of these checks all conditions of one kind of fusion, in order. The passes fuse by them,
 /// and the last pass (explain-separate) records by them what kept two steps apart.
 Fusion TryElementwise(const ir::StepEditor& editor, const PassContext& context, int producer,

@@ -130,18 +130,7 @@ Fusion WithBothResults(const ir::LoweredStep& earlier, const ir::LoweredStep& la
   const std::string refusal = LoadOperands(earlier, later, results, expr, more);
   if (!refusal.empty()) return {refusal, {}};
   for (const uint16_t r : expr.builder().Inline(b.epilogue, more)) results.push_back(r);
-
-  abi::Problem problem = a;
-  problem.core_inputs = 0;
-  Fusion fused = FinishEpilogue(earlier, later, problem, a.outputs[0], expr, std::move(results));
-  if (!fused.ok()) return fused;
-  abi::Problem& p = fused.step.problem;
-  p.core_inputs = static_cast<int>(p.inputs.size());
-  p.outputs = a.outputs;
-  p.outputs.insert(p.outputs.end(), b.outputs.begin(), b.outputs.end());
-  fused.step.outputs = earlier.outputs;
-  fused.step.outputs.insert(fused.step.outputs.end(), later.outputs.begin(), later.outputs.end());
-  return fused;
+  return FinishResults(earlier, later, b.outputs, expr, std::move(results));
 }
 
 void RecordJoined(PassContext& context, const ir::LoweredStep& earlier,

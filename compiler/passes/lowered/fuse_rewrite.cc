@@ -120,6 +120,25 @@ Fusion FinishEpilogue(const ir::LoweredStep& producer, const ir::LoweredStep& co
   return fused;
 }
 
+Fusion FinishResults(const ir::LoweredStep& producer, const ir::LoweredStep& consumer,
+                     const std::vector<abi::View>& outs, OperandExpr& expr,
+                     std::vector<uint16_t> results) {
+  abi::Problem problem = producer.problem;
+  const bool elementwise = problem.family == abi::Family::kElementwise;
+  if (elementwise) problem.core_inputs = 0;
+  Fusion fused =
+      FinishEpilogue(producer, consumer, std::move(problem), outs[0], expr, std::move(results));
+  if (!fused.ok()) return fused;
+  abi::Problem& p = fused.step.problem;
+  if (elementwise) p.core_inputs = static_cast<int>(p.inputs.size());
+  p.outputs = producer.problem.outputs;
+  p.outputs.insert(p.outputs.end(), outs.begin(), outs.end());
+  fused.step.outputs = producer.outputs;
+  fused.step.outputs.insert(fused.step.outputs.end(), consumer.outputs.begin(),
+                            consumer.outputs.end());
+  return fused;
+}
+
 namespace {
 
 // Puts the producer's expression into `expr` and returns its results. The inputs of the expression
@@ -208,17 +227,7 @@ Fusion AppendResult(const ir::LoweredStep& producer, const ir::LoweredStep& cons
   const Appended end = Append(producer, consumer, results[0], expr);
   if (!end.refusal.empty()) return {end.refusal, {}};
   results.push_back(end.result);
-  abi::Problem problem = producer.problem;
-  const bool elementwise = problem.family == abi::Family::kElementwise;
-  if (elementwise) problem.core_inputs = 0;
-  Fusion fused = FinishEpilogue(producer, consumer, std::move(problem), end.out, expr, results);
-  if (!fused.ok()) return fused;
-  abi::Problem& p = fused.step.problem;
-  if (elementwise) p.core_inputs = static_cast<int>(p.inputs.size());
-  p.outputs = producer.problem.outputs;
-  p.outputs.push_back(end.out);
-  fused.step.outputs = {producer.outputs[0], consumer.outputs[0]};
-  return fused;
+  return FinishResults(producer, consumer, {end.out}, expr, std::move(results));
 }
 
 }  // namespace aicf
