@@ -193,6 +193,17 @@ def gathered(count):
     return g.model({g.node("Concat", made, integer("axis", 0)): [4 * len(made)]})
 
 
+def attentions(count):
+    """A chain of attentions of one value with itself, as exporters write them out."""
+    g, at = Writer({"x": [1, 2, 4, 4]}), "x"
+    g.constant("scale", [], [0.5])
+    for _ in range(count // 5):
+        keys = g.node("Transpose", [at], ints("perm", [0, 1, 3, 2]))
+        scores = g.node("Mul", [g.node("MatMul", [at, keys]), "scale"])
+        at = g.node("MatMul", [g.node("Softmax", [scores], integer("axis", -1)), at])
+    return g.model({at: [1, 2, 4, 4]})
+
+
 def branches(count):
     """A chain of choices between two activations by one input."""
     g, at = Writer({"x": [4], "c": [1]}), "x"
@@ -212,7 +223,7 @@ def states(count):
 
 
 KINDS = {f.__name__: f for f in (unary, mixed, wide, residual, nested, star, constants, parts, readers, gathered,
-                                 branches, states)}
+                                 attentions, branches, states)}
 
 
 def main():

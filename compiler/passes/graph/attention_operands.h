@@ -33,8 +33,11 @@ class NodeWriter {
 
 class AttentionOperandForms {
  public:
-  AttentionOperandForms(ir::Graph& graph, NodeWriter& write)
-      : graph_(graph), write_(write), producer_(ir::ProducerOf(graph)), uses_(graph) {}
+  /// `producer` and `uses` are those of the graph from before the first change to it. They are
+  /// found once for all of its attentions: a graph may have many. Both outlive this.
+  AttentionOperandForms(ir::Graph& graph, const std::vector<int>& producer, const Uses& uses,
+                        NodeWriter& write)
+      : graph_(graph), write_(write), producer_(producer), uses_(uses) {}
 
   /// Takes the scalar factors off an input of a product, which afterwards reads the unscaled value,
   /// and returns their product. Nodes that only move elements are looked through. Stops at a value
@@ -61,8 +64,8 @@ class AttentionOperandForms {
 
   ir::Graph& graph_;
   NodeWriter& write_;
-  std::vector<int> producer_;
-  Uses uses_;
+  const std::vector<int>& producer_;
+  const Uses& uses_;
 };
 
 }  // namespace aicf

@@ -19,7 +19,12 @@ Dims LeadingAxes(const Dims& d) { return Dims(d.span().first(static_cast<size_t>
 class Recognizer {
  public:
   Recognizer(ir::Graph& graph, PassContext& context)
-      : graph_(graph), context_(context), make_(graph), dropped_(graph.nodes.size(), false) {}
+      : graph_(graph),
+        context_(context),
+        make_(graph),
+        producer_(ir::ProducerOf(graph)),
+        uses_(graph),
+        dropped_(graph.nodes.size(), false) {}
 
   void Run() {
     const AttentionFinder finder(graph_);
@@ -70,11 +75,10 @@ class Recognizer {
   // Splits scores of [B * H, L, S] where an operand of one of the products is a reshape of
   // [B, H, ..]; otherwise there is one head.
   HeadAxes SplitBatch(const AttentionPattern& pattern, const Dims& scores) const {
-    const std::vector<int> producer = ir::ProducerOf(graph_);
     std::vector<Dims> sources;
     for (int n : {pattern.product, pattern.weighted}) {
       for (ir::ValueId v : graph_.nodes[n].inputs) {
-        const int p = producer[v];
+        const int p = producer_[v];
         if (p < 0 || !KeepsLastAxes(graph_, graph_.nodes[p], 2)) continue;
         sources.push_back(graph_.values[graph_.nodes[p].inputs[0]].shape);
       }
@@ -135,7 +139,7 @@ class Recognizer {
   std::string Replace(const AttentionPattern& pattern) {
     const size_t values = graph_.values.size();
     NodeWriter write(graph_, make_, graph_.nodes[pattern.weighted].name);
-    AttentionOperandForms forms(graph_, write);
+    AttentionOperandForms forms(graph_, producer_, uses_, write);
     const HeadAxes axes = AxesOf(pattern);
     AttentionScores scores(graph_, pattern, axes, OutShape(pattern.softmax).back());
     ir::AttentionForm form;
@@ -244,6 +248,10 @@ class Recognizer {
   ir::Graph& graph_;
   PassContext& context_;
   ValueMaker make_;
+  /// Of the graph as it was at first. Afterwards operands of products alone change, to values that
+  /// were there.
+  const std::vector<int> producer_;
+  const Uses uses_;
   std::vector<bool> dropped_;
   std::map<int, std::vector<ir::Node>> written_;  ///< by the node whose place they take
 };
