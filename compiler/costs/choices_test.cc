@@ -60,13 +60,19 @@ bool Streams(int64_t k, int64_t n) {
   return IsFaster("cuda.gemm.stream", "cuda.gemm.gemv", 1, k, n);
 }
 
-// Decode steps of models from 1B on have long columns, those of SmolLM2-135M short ones.
-TEST(Choices, ProductsOfOneRowStreamWhereColumnsAreLong) {
-  for (const auto& [k, n] :
-       {std::pair{2048, 3072}, {2048, 128256}, {4096, 4096}, {4096, 28672}, {14336, 4096}}) {
+// Decode steps of models from 1B on have long columns. Of those of SmolLM2-135M and Qwen2.5-0.5B
+// the logits have enough short ones.
+TEST(Choices, ProductsOfOneRowStreamWhereColumnsAreLongOrMany) {
+  for (const auto& [k, n] : {std::pair{2048, 3072},
+                             {2048, 128256},
+                             {4096, 4096},
+                             {4096, 28672},
+                             {14336, 4096},
+                             {576, 49152},
+                             {896, 151936}}) {
     EXPECT_TRUE(Streams(k, n)) << k << " x " << n;
   }
-  for (const auto& [k, n] : {std::pair{576, 960}, {576, 49152}, {1536, 576}, {2048, 256}})
+  for (const auto& [k, n] : {std::pair{576, 960}, {1536, 576}, {2048, 256}, {896, 4864}})
     EXPECT_FALSE(Streams(k, n)) << k << " x " << n;
 }
 

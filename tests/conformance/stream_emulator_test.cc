@@ -16,10 +16,10 @@ struct Ring {
 
 // One block and more than there are columns; rings that turn often and rings that are never full;
 // one group and many; few warps and many; stages of one column and of more than the product has.
-const Ring kRings[] = {{1, 2, 1, 1, 1, 1},   {2, 4, 2, 2, 1, 3}, {4, 3, 3, 1, 2, 2},
-                       {1, 12, 2, 4, 2, 1},  {3, 2, 2, 2, 4, 5}, {16, 2, 1, 1, 4, 1},
-                       {1, 6, 6, 3, 3, 132}, {8, 4, 4, 2, 5, 1}, {32, 2, 2, 1, 16, 1},
-                       {1, 24, 24, 8, 3, 1}, {17, 2, 1, 2, 8, 1}};
+const Ring kRings[] = {{1, 2, 1, 1, 1, 1},   {2, 4, 2, 2, 1, 3},  {4, 3, 3, 1, 2, 2},
+                       {1, 12, 2, 4, 2, 1},  {3, 2, 2, 2, 4, 5},  {16, 2, 1, 1, 4, 1},
+                       {1, 6, 6, 3, 3, 132}, {8, 4, 4, 2, 5, 1},  {32, 2, 2, 1, 16, 1},
+                       {1, 24, 24, 8, 3, 1}, {17, 2, 1, 2, 8, 1}, {2, 8, 4, 8, 1, 2}};
 
 abi::Parameters Set(const Ring& r, bool ahead) {
   return {{"columns", r.columns},  {"stages", r.stages}, {"flight", r.flight},

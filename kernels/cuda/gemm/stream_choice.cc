@@ -9,18 +9,25 @@ namespace {
 using abi::Parameters;
 using abi::Problem;
 
-// Columns of results of a stage: up to 16 KB of short columns and up to 32 KB of long ones, or a
-// single longer column, so that asking for a stage and finishing it take less time than its copy.
+// Columns of fewer bytes are short: few warps have something to do for one of them. Shorter than
+// kShortestColumn, a stage of them is copied before it can be asked for and finished.
+constexpr int64_t kShortColumn = 4096, kShortestColumn = 1024;
+
+// Columns of results of a stage: up to 20 KB of short columns, 16 KB of those of 4 KB and 32 KB of
+// longer ones, or a single column of more, so that asking for a stage and finishing it take less
+// time than its copy.
 int64_t ColumnsOfStage(const Problem& p, int64_t line) {
-  const int64_t most = line > 4096 ? 32 * 1024 : 16 * 1024;
+  const int64_t most = (line < kShortColumn ? 20 : line == kShortColumn ? 16 : 32) * 1024;
   int64_t lines = 1;
   while (lines < 16 && lines * 2 * line <= most) lines *= 2;
   return std::max<int64_t>(1, lines / ProductOf(p).halves);
 }
 
-// Enough warps that a lane holds no more of the row than it may.
+// Enough warps that a lane holds no more of the row than it may. A warp to itself took the columns
+// of 1.8 KB of 272 MB of logits, and two warps those of 1.2 KB of 57 MB, where the time after the
+// last copy counts more.
 int64_t WarpsOfGroup(const Problem& p, int64_t line) {
-  int64_t warps = line > 4096 ? 8 : 4;
+  int64_t warps = line < 1536 ? 2 : line < kShortColumn ? 1 : line == kShortColumn ? 4 : 8;
   while (warps < 16 && !GemmStreamHost::HoldsRow(p, warps)) warps *= 2;
   return warps;
 }
@@ -34,10 +41,10 @@ Parameters CutOf(const Problem& p, const abi::DeviceSpec& d) {
   const int64_t warps = WarpsOfGroup(p, line);
   const int64_t columns = ColumnsOfStage(p, line);
   const int64_t stage = columns * ProductOf(p).halves * line;
-  // Stages are the groups' alike. One group, where whole stages for two would leave much of the
-  // ring unused.
+  // Stages are the groups' alike. There are eight warps at least, in as many small groups as that
+  // takes. One group, where whole stages for two would leave much of the ring unused.
   const int64_t fitting = std::clamp<int64_t>(kRingBytes / stage, 2, 48);
-  const int64_t groups = warps > 8 || fitting == 3 ? 1 : 2;
+  const int64_t groups = warps <= 2 ? 8 / warps : warps > 8 || fitting == 3 ? 1 : 2;
   const int64_t stages = fitting / groups * groups;
   return {{"columns", columns},
           {"stages", stages},
@@ -54,17 +61,19 @@ Parameters CutOf(const Problem& p, const abi::DeviceSpec& d) {
 // product waits, so that the memory hardly rests: the products of such steps read 4.4 TB/s on an
 // H200, above the 4.2 that DeviceSpec::bytes_per_us takes for reached
 // (bench/results/h200_language.md). Where B is no constant the ring cannot be filled early, and the
-// prediction is too good. Each stage takes a group some 0.3 us beside its copy, so that short
-// columns are better left to cuda.gemm.gemv, and so are products that start and end within the time
-// in which a ring is filled.
+// prediction is too good. Products that start and end within the time in which a ring is filled are
+// better left to cuda.gemm.gemv. Of short columns these are more: logits of 56 and of 272 MB
+// gained, all products of a model with columns of 1.8 KB lost where those of less than 16 MB
+// streamed, too.
 template <>
 std::vector<abi::Candidate> CandidatesFor<GemmStreamHost>(const Problem& p,
                                                           const abi::DeviceSpec& d) {
-  constexpr int64_t kShortColumn = 4096;
-  constexpr double kFewBytes = 6e6, kShareOfBandwidth = 1.06;
+  constexpr double kFewBytes = 6e6, kFewOfShort = 1.6e7, kShareOfBandwidth = 1.06;
   const Parameters cut = CutOf(p, d);
   if (!GemmStreamHost::Refuse(p, cut, d).empty()) return {};
-  const bool worth = StreamColumnBytes(p) >= kShortColumn && abi::ByteCount(p) >= kFewBytes;
+  const int64_t line = StreamColumnBytes(p);
+  const double few = line < kShortColumn ? kFewOfShort : kFewBytes;
+  const bool worth = line >= kShortestColumn && abi::ByteCount(p) >= few;
   const double norm_us = abi::NormalizesRows(p) ? 0.2 : 0;
   const double us = PredictUs({.bytes = abi::ByteCount(p),
                                .flops = abi::FlopCount(p),
