@@ -2,10 +2,12 @@
 // format, and what elements far from 1, zeros, infinities and NaN give.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <set>
+#include <tuple>
 
 #include "base/float16.h"
 #include "tests/conformance/compare.h"
@@ -16,10 +18,11 @@ namespace {
 
 const abi::KernelInfo& Decode() { return *abi::FindKernel("cuda.blockgemm.decode"); }
 
-abi::Parameters CutOf(int64_t warps, int64_t along_k, int64_t blocks, int64_t batch) {
-  return {{"warps", warps}, {"along_k", along_k}, {"stages", 3},
-          {"cluster", 1},   {"blocks", blocks},   {"ahead", 1},
-          {"integers", 1},  {"batch", batch},     {"early", 1}};
+abi::Parameters CutOf(int64_t warps, int64_t along_k, int64_t blocks, int64_t batch,
+                      int64_t apart = 0, int64_t cluster = 1) {
+  return {{"warps", warps},   {"along_k", along_k}, {"stages", 3},   {"cluster", cluster},
+          {"blocks", blocks}, {"ahead", 1},         {"integers", 1}, {"batch", batch},
+          {"early", 1},       {"apart", apart}};
 }
 
 Result<Buffers> RunCut(const Case& c, const abi::Parameters& cut) {
@@ -27,14 +30,16 @@ Result<Buffers> RunCut(const Case& c, const abi::Parameters& cut) {
 }
 
 // Random one-row problems of every format, plain, in two halves and normalised. Warps that share
-// out k and warps that do not, one batch and several.
+// out k and warps that do not, one batch and several; rows that a block's warps bring together, and
+// that each brings for itself, with one copy in the block and with several.
 TEST(IntegerRows, OfEveryFormat) {
   if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
-  const abi::Parameters cuts[] = {CutOf(4, 2, 2, 2), CutOf(8, 4, 1, 8), CutOf(2, 1, 1, 3),
-                                  CutOf(4, 1, 3, 2)};
+  const abi::Parameters together[] = {CutOf(4, 2, 2, 2), CutOf(8, 4, 1, 8), CutOf(2, 1, 1, 3),
+                                      CutOf(4, 1, 3, 2)};
+  const abi::Parameters apart[] = {CutOf(4, 4, 2, 2, 1), CutOf(4, 2, 2, 2, 1), CutOf(8, 4, 1, 8, 1),
+                                   CutOf(2, 1, 1, 3, 1)};
   std::set<std::string> met;
-  size_t turn = 0;
   for (uint64_t seed = 0; seed < 900; ++seed) {
     CaseOptions o;
     o.whole_numbers = seed % 2 == 0;
@@ -46,14 +51,21 @@ TEST(IntegerRows, OfEveryFormat) {
     if (o.row_norm) o.whole_numbers = false;
     const Case c = RandomCase(abi::Family::kBlockGemm, seed, o);
     if (!Decode().supports(c.problem, device).empty()) continue;
-    const abi::Parameters& cut = cuts[turn % std::size(cuts)];
-    if (!Decode().refuse(c.problem, cut, device).empty()) continue;
+    // Where all warps share one panel there is none of the second half.
+    const size_t turn = met.size() + met.size() / 4;
+    const abi::Parameters* cuts[] = {&together[turn % 4],
+                                     &apart[kind == 1 ? 1 + turn % 3 : turn % 4]};
+    if (!Decode().refuse(c.problem, *cuts[0], device).empty()) continue;
+    if (!Decode().refuse(c.problem, *cuts[1], device).empty()) continue;
     const BlockFormat format = c.problem.as<abi::BlockGemmAttrs>().format;
     if (!met.insert(StrCat(InfoOf(format).name, " ", kind, " ", o.whole_numbers)).second) continue;
-    ++turn;
-    const Result<Buffers> got = RunCut(c, cut);
-    ASSERT_TRUE(got.ok()) << got.status().ToString();
-    EXPECT_EQ(Difference(c, *got, RunReference(c)), "") << c.name;
+    const Buffers expected = RunReference(c);
+    for (const abi::Parameters* cut : cuts) {
+      const Result<Buffers> got = RunCut(c, *cut);
+      ASSERT_TRUE(got.ok()) << got.status().ToString();
+      EXPECT_EQ(Difference(c, *got, expected), "")
+          << c.name << " " << abi::VariantName(Decode().key, *cut);
+    }
   }
   EXPECT_EQ(met.size(), 5u * (kBlockFormatCount - 3));  // plain and halves also with whole numbers
 }
@@ -66,16 +78,16 @@ std::vector<size_t> ScalesOf(BlockFormat format) {
   return {format == BlockFormat::kQ6_K ? size_t{208} : size_t{0}};
 }
 
-/// x * B for one row x of `kElements` f32 in the math mode bf16, with random blocks.
-Case RowTimesBlocks(BlockFormat format) {
+/// x * B for one row x of `elements` f32 in the math mode bf16, with random blocks.
+Case RowTimesBlocks(BlockFormat format, int64_t elements = kElements) {
   Case c;
   abi::BlockGemmAttrs attrs;
   attrs.format = format;
-  const auto bytes = static_cast<int64_t>(*BlockBytes(format, 1, uint64_t{kElements}));
+  const auto bytes = static_cast<int64_t>(*BlockBytes(format, 1, static_cast<uint64_t>(elements)));
   c.problem.family = abi::Family::kBlockGemm;
   c.problem.attrs = attrs;
   c.problem.math = abi::MathMode::kBf16;
-  c.problem.inputs = {abi::DenseView(DType::kF32, {1, kElements}),
+  c.problem.inputs = {abi::DenseView(DType::kF32, {1, elements}),
                       abi::DenseView(DType::kU8, {kRowsOfB, bytes})};
   c.problem.core_inputs = 2;
   c.problem.outputs = {abi::DenseView(DType::kF32, {1, kRowsOfB})};
@@ -100,7 +112,7 @@ void SetElement(Case& c, int64_t k, float x) {
 }
 
 std::vector<float> Results(const Case& c) {
-  const Result<Buffers> got = RunCut(c, CutOf(4, 2, 1, 2));
+  const Result<Buffers> got = RunCut(c, CutOf(4, 2, 1, 2, /*apart=*/1));
   EXPECT_TRUE(got.ok()) << got.status().ToString();
   std::vector<float> results;
   if (!got.ok()) return results;
@@ -113,6 +125,40 @@ std::vector<float> Results(const Case& c) {
 
 const BlockFormat kSomeFormats[] = {BlockFormat::kQ4_K, BlockFormat::kQ6_K, BlockFormat::kQ8_0,
                                     BlockFormat::kQ4_0};
+
+// Long rows, of which a warp has more chunks than a lane asks for at once, and some warps fewer
+// than others. However warps and blocks share them out, the sums are added in the same order,
+// whether a block's warps bring the row together or each for itself.
+TEST(IntegerRows, OfManyChunks) {
+  if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
+  for (const BlockFormat format : kSomeFormats) {
+    Case c = RowTimesBlocks(format, 13 * 256);
+    for (int64_t k = 0; k < 13 * 256; ++k) {
+      SetElement(c, k, static_cast<float>(k % 29 - 14));  // integers have these exactly
+    }
+    const Buffers expected = RunReference(c);
+    const auto result = [&c](const Buffers& all, int64_t n) {
+      return ElementAsDouble(c.problem.outputs[0], all.back(), n);
+    };
+    double most = 0;
+    for (int64_t n = 0; n < kRowsOfB; ++n) most = std::max(most, std::abs(result(expected, n)));
+    for (const auto& [warps, along_k, cluster] :
+         {std::tuple{4, 2, 1}, std::tuple{2, 1, 1}, std::tuple{4, 4, 2}, std::tuple{2, 1, 2}}) {
+      std::vector<std::byte> together;
+      for (const int64_t apart : {0, 1}) {
+        const abi::Parameters cut = CutOf(warps, along_k, cluster, 2, apart, cluster);
+        const Result<Buffers> got = RunCut(c, cut);
+        ASSERT_TRUE(got.ok()) << got.status().ToString();
+        for (int64_t n = 0; n < kRowsOfB; ++n) {
+          EXPECT_NEAR(result(*got, n), result(expected, n), most * 1e-6)
+              << abi::VariantName(Decode().key, cut);
+        }
+        if (apart == 0) together = got->back();
+        EXPECT_EQ(got->back(), together) << abi::VariantName(Decode().key, cut);
+      }
+    }
+  }
+}
 
 // A row that is a power of two larger has exactly such results.
 TEST(IntegerRows, OfEveryMagnitude) {

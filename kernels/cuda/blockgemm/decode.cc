@@ -30,11 +30,9 @@ int64_t StagedBytes(const Problem& p, const abi::Parameters& c) {
 
 // Bytes of the row as integers (IntegerRows::kBytes).
 int64_t IntegerBytes(const Problem& p, const abi::Parameters& c) {
-  const BlockChunk chunk = ChunkOf(p.as<abi::BlockGemmAttrs>().format);
-  const int64_t of_set = 32 * 8 + 16 + 4 * 16;
-  const int64_t chunks = CeilDiv(ChunksOf(p), c["cluster"]);
+  const int64_t copies = c["apart"] != 0 ? c["warps"] / c["along_k"] : 1;
   const int64_t squares = NormalizesRows(p) ? RoundUp(c["warps"] * 4, 16) : 0;
-  return chunks * (chunk.groups / 4 * of_set) + squares;
+  return copies * BlockDecodeRowBytes(p, c["cluster"]) + squares;
 }
 
 // Turns whose sums are kept (kCellTurns). Without a batch those of two, as in older artifacts.
@@ -48,6 +46,12 @@ int64_t CellTurns(const Problem& p, const abi::Parameters& c) {
 }
 
 }  // namespace
+
+int64_t BlockDecodeRowBytes(const Problem& p, int64_t cluster) {
+  const BlockChunk chunk = ChunkOf(p.as<abi::BlockGemmAttrs>().format);
+  constexpr int64_t kOfSet = 32 * 8 + 16 + 4 * 16;
+  return CeilDiv(ChunksOf(p), cluster) * (chunk.groups / 4 * kOfSet);
+}
 
 int64_t BlockDecodeSharedBytes(const Problem& p, const abi::Parameters& c) {
   const BlockChunk chunk = ChunkOf(p.as<abi::BlockGemmAttrs>().format);

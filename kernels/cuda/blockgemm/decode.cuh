@@ -13,7 +13,8 @@
 // panel p + kPanels.
 //
 // With kIntegers the only row of A becomes integers, which are multiplied with the codes as they
-// are (blockgemm/panel_integers.cuh).
+// are (blockgemm/panel_integers.cuh). With kApart every warp makes those that it multiplies, and
+// waits for no other warp before its first product.
 //
 // The chunks of a panel are shared out among kAlongK warps of a block, and those of all panels
 // among the kClusterX blocks of a cluster. The partial sums meet in shared memory and are added in

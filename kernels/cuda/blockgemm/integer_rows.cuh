@@ -99,7 +99,11 @@ struct Integers {
 class IntegerRows {
  public:
   static constexpr int kSquaresBytes = kNormalizesRows ? (kWarps * 4 + 15) / 16 * 16 : 0;
-  static constexpr int kChunksBytes = static_cast<int>(kPartChunks) * IntegerChunk::kBytes;
+  /// Bytes of the block's part of the row, and how often the block has it: with kApart once for
+  /// each kAlongK warps, which share out k.
+  static constexpr int kCopyBytes = static_cast<int>(kPartChunks) * IntegerChunk::kBytes;
+  static constexpr int kCopies = kApart != 0 ? kWarps / kAlongK : 1;
+  static constexpr int kChunksBytes = kCopies * kCopyBytes;
   /// Of shared memory, at its beginning.
   static constexpr int kBytes = kChunksBytes + kSquaresBytes;
 
@@ -113,8 +117,9 @@ class IntegerRows {
   AICF_DEVICE void HoldGain() {
     if constexpr (kHoldsGain) LoadFrom<GainView>(gain_, 0, gains_);
   }
-  /// Brings the row, after the wait for the preceding kernel. All threads of the block have to call
-  /// this. `asked` is called when the thread has asked for its first elements.
+  /// Brings the row, after the wait for the preceding kernel: all of it for all warps, or with
+  /// kApart for each warp what that multiplies. All threads of the block have to call this. `asked`
+  /// is called when the thread has asked for its first elements.
   template <class Asked>
   AICF_DEVICE void Bring(const Asked& asked) {
     float squares = 0.0f;
@@ -131,7 +136,10 @@ class IntegerRows {
       }
     }
     if constexpr (kNormalizesRows) StoreSquares(squares);
-    __syncthreads();
+    if constexpr (kApart != 0)
+      __syncwarp();
+    else
+      __syncthreads();
   }
   /// What the warp multiplies in its step number `step`.
   AICF_DEVICE IntegerChunk Chunk(int step) const {
@@ -139,15 +147,23 @@ class IntegerRows {
   }
   /// By what the finished sums are multiplied.
   static AICF_DEVICE float Factor() {
+    constexpr int kSquares = kApart != 0 ? kAlongK : kWarps;  // of one copy of the row
+    // A warp with the whole row may not have met any other.
+    const float* const squares =
+        Squares() + (kSquares == 1 ? static_cast<int>(threadIdx.x) / 32 : 0);
     float all = 0.0f;
 #pragma unroll
-    for (int w = 0; w < kWarps; ++w) all = all + Squares()[w];
+    for (int w = 0; w < kSquares; ++w) all = all + squares[w];
     return 1.0f / sqrtf(all / static_cast<float>(kLength) + static_cast<float>(attr_rms_epsilon));
   }
 
  private:
-  static constexpr int kAll = kPartRuns * 4;  ///< pieces of eight elements
-  static constexpr int kCount = (kAll + kBlockX - 1) / kBlockX;
+  static constexpr int kAll = kPartRuns * 4;         ///< pieces of eight elements
+  static constexpr int kOfChunk = Chunk::kRuns * 4;  ///< pieces of a chunk
+  /// Threads that share out a copy, and how many pieces of it each has.
+  static constexpr int kSharers = kApart != 0 ? 32 : kBlockX;
+  static constexpr int kCount =
+      ((kApart != 0 ? kMostSteps * kOfChunk : kAll) + kSharers - 1) / kSharers;
   static constexpr int kTogether = MinOf(4, kCount);  ///< pieces of a thread under way at once
   static constexpr bool kHoldsGain = kNormalizesRows && kCount <= 2;
 
@@ -155,10 +171,15 @@ class IntegerRows {
     return reinterpret_cast<float*>(DynamicShared() + kChunksBytes);
   }
   AICF_DEVICE IntegerChunk ChunkOfPart(int number) const {
-    return {DynamicShared() + number * IntegerChunk::kBytes, warp_.lane};
+    const int copy = kCopies > 1 ? warp_.number / kAlongK : 0;
+    return {DynamicShared() + copy * kCopyBytes + number * IntegerChunk::kBytes, warp_.lane};
   }
-  static AICF_DEVICE Eight PieceAt(int number) {
-    return Eight(number * kBlockX + static_cast<int>(threadIdx.x));
+  /// The thread's piece number `number`.
+  AICF_DEVICE Eight PieceAt(int number) const {
+    if constexpr (kApart == 0) return Eight(number * kBlockX + static_cast<int>(threadIdx.x));
+    const int i = number * 32 + warp_.lane;
+    const int chunk = warp_.FirstChunk() + i / kOfChunk * kAlongK;
+    return Eight(chunk < kPartChunks ? chunk * kOfChunk + i % kOfChunk : kAll);
   }
   template <class V>
   AICF_DEVICE void LoadFrom(const typename V::S* base, int first, float (*to)[8]) const {
