@@ -215,6 +215,11 @@ void LowerContext::RecordLayouts() {
   }
 }
 
+bool LowerContext::IsBufferName(const std::string& name) {
+  for (; named_ < lowered_.buffers.size(); ++named_) names_.insert(lowered_.buffers[named_].name);
+  return names_.contains(name);
+}
+
 // Exports the count of a graph output as an output buffer of its own, behind the outputs of the
 // graph. Outputs with the same count share it.
 void LowerContext::ExportCount(size_t output, const ir::DynamicExtent& extent) {
@@ -224,8 +229,7 @@ void LowerContext::ExportCount(size_t output, const ir::DynamicExtent& extent) {
       {static_cast<uint32_t>(output), static_cast<uint32_t>(extent.axis), known->second});
   if (!fresh) return;
   std::string name = StrCat(value(graph_.outputs[output]).name, ".count");
-  const auto taken = [&](const ir::LoweredBuffer& b) { return b.name == name; };
-  while (std::ranges::any_of(lowered_.buffers, taken)) name += "_";
+  while (IsBufferName(name)) name += "_";
   const ValueView from = Get(extent.count);
   const ValueView to{AddBuffer({name, DType::kI64, {1}, schema::Role::kOutput, {}}),
                      abi::DenseView(DType::kI64, {1})};

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -92,6 +93,7 @@ class LowerContext {
   ValueView DefineInOrder(ir::ValueId id, const Dims& order);
   void CopyToOutput(const ir::Node& node, ir::ValueId id);
   void ExportCount(size_t output, const ir::DynamicExtent& extent);
+  bool IsBufferName(const std::string& name);
   ir::BufferId AddBuffer(ir::LoweredBuffer buffer);
   bool WantsChannelsLast(ir::ValueId id) const;
   void RecordLayouts();
@@ -107,6 +109,10 @@ class LowerContext {
   std::map<ir::BufferId, size_t> group_of_;
   int32_t loop_ = ir::kNoLoop;              ///< the innermost open loop
   std::map<ir::ValueId, uint32_t> counts_;  ///< position of each count among the outputs
+  /// Names of the first `named_` buffers. There may be as many counts as buffers, and each looks
+  /// for a name of its own.
+  std::unordered_set<std::string> names_;
+  size_t named_ = 0;
   std::map<std::pair<uint64_t, uint64_t>, std::vector<ir::BufferId>>
       constants_;  ///< by content hash
 };
