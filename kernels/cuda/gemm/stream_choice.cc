@@ -23,9 +23,9 @@ int64_t ColumnsOfStage(const Problem& p, int64_t line) {
   return std::max<int64_t>(1, lines / ProductOf(p).halves);
 }
 
-// Enough warps that a lane holds no more of the row than it may. A warp to itself took the columns
-// of 1.8 KB of 272 MB of logits, and two warps those of 1.2 KB of 57 MB, where the time after the
-// last copy counts more.
+// Enough warps that a lane holds no more of the row than it may. With one warp for each column,
+// logits of 272 MB whose columns have 1.8 KB were measured to gain. Those of 57 MB with columns of
+// 1.2 KB took less time with two: what is left to do after the last copy counts more there.
 int64_t WarpsOfGroup(const Problem& p, int64_t line) {
   int64_t warps = line < 1536 ? 2 : line < kShortColumn ? 1 : line == kShortColumn ? 4 : 8;
   while (warps < 16 && !GemmStreamHost::HoldsRow(p, warps)) warps *= 2;
@@ -62,9 +62,8 @@ Parameters CutOf(const Problem& p, const abi::DeviceSpec& d) {
 // H200, above the 4.2 that DeviceSpec::bytes_per_us takes for reached
 // (bench/results/h200_language.md). Where B is no constant the ring cannot be filled early, and the
 // prediction is too good. Products that start and end within the time in which a ring is filled are
-// better left to cuda.gemm.gemv. Of short columns these are more: logits of 56 and of 272 MB
-// gained, all products of a model with columns of 1.8 KB lost where those of less than 16 MB
-// streamed, too.
+// better left to cuda.gemm.gemv. With short columns that holds for larger products: a model whose
+// columns have 1.8 KB was slower when its products of less than 16 MB streamed as well.
 template <>
 std::vector<abi::Candidate> CandidatesFor<GemmStreamHost>(const Problem& p,
                                                           const abi::DeviceSpec& d) {
