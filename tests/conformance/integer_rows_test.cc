@@ -70,7 +70,7 @@ TEST(IntegerRows, OfEveryFormat) {
   EXPECT_EQ(met.size(), 5u * (kBlockFormatCount - 3));  // plain and halves also with whole numbers
 }
 
-constexpr int64_t kElements = 512, kRowsOfB = 32;
+constexpr int64_t kElements = 512, kMany = 13 * 256, kRowsOfB = 32;
 
 /// Bytes of a block at which its numbers of 16 bits begin.
 std::vector<size_t> ScalesOf(BlockFormat format) {
@@ -132,8 +132,8 @@ const BlockFormat kSomeFormats[] = {BlockFormat::kQ4_K, BlockFormat::kQ6_K, Bloc
 TEST(IntegerRows, OfManyChunks) {
   if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   for (const BlockFormat format : kSomeFormats) {
-    Case c = RowTimesBlocks(format, 13 * 256);
-    for (int64_t k = 0; k < 13 * 256; ++k) {
+    Case c = RowTimesBlocks(format, kMany);
+    for (int64_t k = 0; k < kMany; ++k) {
       SetElement(c, k, static_cast<float>(k % 29 - 14));  // integers have these exactly
     }
     const Buffers expected = RunReference(c);

@@ -33,11 +33,10 @@ class NodeWriter {
 
 class AttentionOperandForms {
  public:
-  /// `producer` and `uses` are those of the graph from before the first change to it. They are
-  /// found once for all of its attentions: a graph may have many. Both outlive this.
-  AttentionOperandForms(ir::Graph& graph, const std::vector<int>& producer, const Uses& uses,
-                        NodeWriter& write)
-      : graph_(graph), write_(write), producer_(producer), uses_(uses) {}
+  /// `finder` knows producers and readers from before the first change to the graph, once for all
+  /// of its attentions: a graph may have many. It outlives this.
+  AttentionOperandForms(ir::Graph& graph, const AttentionFinder& finder, NodeWriter& write)
+      : graph_(graph), write_(write), producer_(finder.producer()), uses_(finder.uses()) {}
 
   /// Takes the scalar factors off an input of a product, which afterwards reads the unscaled value,
   /// and returns their product. Nodes that only move elements are looked through. Stops at a value

@@ -39,6 +39,9 @@ class AttentionFinder {
   explicit AttentionFinder(const ir::Graph& graph);
   /// REQUIRES: node `softmax` is a Softmax.
   AttentionMatch Find(int softmax) const;
+  /// Producers and readers of the values, in the graph as it was at construction.
+  const std::vector<int>& producer() const { return producer_; }
+  const Uses& uses() const { return uses_; }
 
  private:
   bool OverKeys(const ir::Node& softmax) const;

@@ -22,15 +22,13 @@ class Recognizer {
       : graph_(graph),
         context_(context),
         make_(graph),
-        producer_(ir::ProducerOf(graph)),
-        uses_(graph),
+        finder_(graph),
         dropped_(graph.nodes.size(), false) {}
 
   void Run() {
-    const AttentionFinder finder(graph_);
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (graph_.nodes[n].op != "Softmax") continue;
-      AttentionMatch match = finder.Find(static_cast<int>(n));
+      AttentionMatch match = finder_.Find(static_cast<int>(n));
       if (!match.worth_telling) continue;
       if (match.refusal.empty()) match.refusal = CheckPolicy(match.pattern);
       if (match.refusal.empty()) match.refusal = Replace(match.pattern);
@@ -78,7 +76,7 @@ class Recognizer {
     std::vector<Dims> sources;
     for (int n : {pattern.product, pattern.weighted}) {
       for (ir::ValueId v : graph_.nodes[n].inputs) {
-        const int p = producer_[v];
+        const int p = finder_.producer()[v];
         if (p < 0 || !KeepsLastAxes(graph_, graph_.nodes[p], 2)) continue;
         sources.push_back(graph_.values[graph_.nodes[p].inputs[0]].shape);
       }
@@ -139,7 +137,7 @@ class Recognizer {
   std::string Replace(const AttentionPattern& pattern) {
     const size_t values = graph_.values.size();
     NodeWriter write(graph_, make_, graph_.nodes[pattern.weighted].name);
-    AttentionOperandForms forms(graph_, producer_, uses_, write);
+    AttentionOperandForms forms(graph_, finder_, write);
     const HeadAxes axes = AxesOf(pattern);
     AttentionScores scores(graph_, pattern, axes, OutShape(pattern.softmax).back());
     ir::AttentionForm form;
@@ -248,10 +246,9 @@ class Recognizer {
   ir::Graph& graph_;
   PassContext& context_;
   ValueMaker make_;
-  /// Of the graph as it was at first. Afterwards operands of products alone change, to values that
-  /// were there.
-  const std::vector<int> producer_;
-  const Uses uses_;
+  /// Knows the graph as it was at first. Afterwards operands of products alone change, to values
+  /// that were there.
+  const AttentionFinder finder_;
   std::vector<bool> dropped_;
   std::map<int, std::vector<ir::Node>> written_;  ///< by the node whose place they take
 };

@@ -34,6 +34,11 @@ double IntegerSlots(BlockFormat format) {
   }
 }
 
+// Stages where a warp has many chunks. Two of them are asked for before the rows are. They take so
+// much memory that the next kernel's block starts when this one's has ended, which does not pay for
+// few chunks.
+constexpr int64_t kStagesOfMany = 4, kFewChunks = 4;
+
 /// How a block's warps share a product's panels and chunks, and what they multiply.
 struct DecodeCut {
   int64_t warps, along_k, stages, cluster, integers, batch = 1, apart = 0;
@@ -70,12 +75,17 @@ class DecodeCost {
     // work.
     blocks_ = CeilDiv(groups, turns_) * cut.cluster;
     // With `ahead`, one stage is asked for before the rows are, because these have to wait for all
-    // that was asked for earlier; two of four, which only long products have.
-    parameters_ = {
-        {"warps", cut.warps},       {"along_k", cut.along_k}, {"stages", cut.stages},
-        {"cluster", cut.cluster},   {"blocks", blocks_},      {"ahead", 0},
-        {"integers", cut.integers}, {"batch", cut.batch},     {"early", cut.stages == 4 ? 2 : 1},
-        {"apart", cut.apart}};
+    // that was asked for earlier.
+    parameters_ = {{"warps", cut.warps},
+                   {"along_k", cut.along_k},
+                   {"stages", cut.stages},
+                   {"cluster", cut.cluster},
+                   {"blocks", blocks_},
+                   {"ahead", 0},
+                   {"integers", cut.integers},
+                   {"batch", cut.batch},
+                   {"early", cut.stages == kStagesOfMany ? 2 : 1},
+                   {"apart", cut.apart}};
     const int64_t registers = 65536 / (32 * cut.warps * (Rows() == 1 ? 80 : 104));
     const int64_t shared = BlockDecodeSharedBytes(p, parameters_) + 1024;
     room_ = std::max<int64_t>(1, std::min(registers, d.shared_bytes_per_sm / shared));
@@ -147,12 +157,9 @@ std::vector<abi::Candidate> CandidatesWith(int64_t integers, const Problem& p,
   struct Size {
     int64_t warps, stages, together;
   };
-  // Four stages take so much memory that the next kernel's block starts when this one's has ended.
-  // That pays where a warp has many chunks.
-  constexpr int64_t kFewChunks = 4;
   std::vector<abi::Candidate> all;
-  for (const Size& size : {Size{16, 4, 1}, Size{16, 3, 1}, Size{16, 2, 1}, Size{8, 5, 2},
-                           Size{8, 5, 1}, Size{8, 3, 3}, Size{8, 3, 1}}) {
+  for (const Size& size : {Size{16, kStagesOfMany, 1}, Size{16, 3, 1}, Size{16, 2, 1},
+                           Size{8, 5, 2}, Size{8, 5, 1}, Size{8, 3, 3}, Size{8, 3, 1}}) {
     // Where several shares of k are predicted to be equal, the largest is preferred: the panels of
     // a block then lie close together.
     for (int64_t along_k = size.warps; along_k >= 1; along_k /= 2) {
@@ -172,7 +179,8 @@ std::vector<abi::Candidate> CandidatesWith(int64_t integers, const Problem& p,
         if (!fits({p, d, cut, size.together})) cut.batch = 1;
         const DecodeCost cost(p, d, cut, size.together);
         if (!fits(cost)) continue;
-        if (size.stages == 4 && (integers == 0 || cost.Units() <= kFewChunks)) continue;
+        const bool many = integers != 0 && cost.Units() > kFewChunks;
+        if (size.stages == kStagesOfMany && !many) continue;
         all.push_back(CandidateOf<BlockDecodeHost>(p, cost.parameters(), cost.Us()));
       }
     }

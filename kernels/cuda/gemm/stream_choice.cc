@@ -9,25 +9,39 @@ namespace {
 using abi::Parameters;
 using abi::Problem;
 
-// Columns of fewer bytes are short: few warps have something to do for one of them. Shorter than
-// kShortestColumn, a stage of them is copied before it can be asked for and finished.
+// Columns of fewer bytes are short. Shorter than kShortestColumn, a stage of them takes longer to
+// be asked for and finished than to be copied.
 constexpr int64_t kShortColumn = 4096, kShortestColumn = 1024;
 
-// Columns of results of a stage: up to 20 KB of short columns, 16 KB of those of 4 KB and 32 KB of
-// longer ones, or a single column of more, so that asking for a stage and finishing it take less
-// time than its copy.
+// How columns of up to `line` bytes are shared out.
+struct Form {
+  int64_t line;
+  int64_t stage;   // the most bytes of a stage, so that its copy takes longer than asking for it
+  int64_t warps;   // of a group; more where a lane would hold too much of the row
+  int64_t groups;  // there are eight warps at least
+};
+
+// Few warps have something to do for a short column. With one for each column, logits of 272 MB
+// whose columns have 1.8 KB were measured to gain. Those of 57 MB with columns of 1.2 KB took less
+// time with two: what is left to do after the last copy counts more there.
+Form FormOf(int64_t line) {
+  constexpr Form kForms[] = {{1535, 20 * 1024, 2, 4},
+                             {kShortColumn - 1, 20 * 1024, 1, 8},
+                             {kShortColumn, 16 * 1024, 4, 2},
+                             {INT64_MAX, 32 * 1024, 8, 2}};
+  return *std::ranges::find_if(kForms, [line](const Form& f) { return line <= f.line; });
+}
+
+// Columns of results of a stage; a single one where a column is longer than a stage should be.
 int64_t ColumnsOfStage(const Problem& p, int64_t line) {
-  const int64_t most = (line < kShortColumn ? 20 : line == kShortColumn ? 16 : 32) * 1024;
   int64_t lines = 1;
-  while (lines < 16 && lines * 2 * line <= most) lines *= 2;
+  while (lines < 16 && lines * 2 * line <= FormOf(line).stage) lines *= 2;
   return std::max<int64_t>(1, lines / ProductOf(p).halves);
 }
 
-// Enough warps that a lane holds no more of the row than it may. With one warp for each column,
-// logits of 272 MB whose columns have 1.8 KB were measured to gain. Those of 57 MB with columns of
-// 1.2 KB took less time with two: what is left to do after the last copy counts more there.
+// Enough warps that a lane holds no more of the row than it may.
 int64_t WarpsOfGroup(const Problem& p, int64_t line) {
-  int64_t warps = line < 1536 ? 2 : line < kShortColumn ? 1 : line == kShortColumn ? 4 : 8;
+  int64_t warps = FormOf(line).warps;
   while (warps < 16 && !GemmStreamHost::HoldsRow(p, warps)) warps *= 2;
   return warps;
 }
@@ -41,10 +55,10 @@ Parameters CutOf(const Problem& p, const abi::DeviceSpec& d) {
   const int64_t warps = WarpsOfGroup(p, line);
   const int64_t columns = ColumnsOfStage(p, line);
   const int64_t stage = columns * ProductOf(p).halves * line;
-  // Stages are the groups' alike. There are eight warps at least, in as many small groups as that
-  // takes. One group, where whole stages for two would leave much of the ring unused.
+  // Stages are the groups' alike. One group, where whole stages for two would leave much of the
+  // ring unused.
   const int64_t fitting = std::clamp<int64_t>(kRingBytes / stage, 2, 48);
-  const int64_t groups = warps <= 2 ? 8 / warps : warps > 8 || fitting == 3 ? 1 : 2;
+  const int64_t groups = warps > 8 || fitting == 3 ? 1 : FormOf(line).groups;
   const int64_t stages = fitting / groups * groups;
   return {{"columns", columns},
           {"stages", stages},
