@@ -76,7 +76,35 @@ TEST(Choices, ProductsOfOneRowStreamWhereColumnsAreLongOrMany) {
     EXPECT_FALSE(Streams(k, n)) << k << " x " << n;
 }
 
-// So do those of several requests, but not the products of small networks, nor those of encoders.
+// Whether the product of a row of k elements in bf16 and n rows of blocks streams, by prediction.
+bool BlocksStream(BlockFormat format, int64_t k, int64_t n) {
+  abi::Problem p;
+  p.family = abi::Family::kBlockGemm;
+  p.attrs = abi::BlockGemmAttrs{format};
+  p.core_inputs = 2;
+  const auto bytes = static_cast<int64_t>(*BlockBytes(format, 1, static_cast<uint64_t>(k)));
+  p.inputs = {abi::DenseView(DType::kBF16, {1, k}), abi::DenseView(DType::kU8, {n, bytes})};
+  p.outputs = {abi::DenseView(DType::kBF16, {1, n})};
+  p.math = abi::MathMode::kBf16;
+  const abi::DeviceSpec device = *abi::FindDevice("cuda:sm_90a");
+  const auto us = [&](std::string_view of) {
+    const abi::Candidate best = *abi::BestCandidate(*abi::FindKernel(of), p, device);
+    return BuiltInFit(device).Predict(best, p.math);
+  };
+  return us("cuda.blockgemm.stream") < us("cuda.blockgemm.decode");
+}
+
+// Of Llama-3-8B in Q4_K gate and up stream, and its logits; not what takes little longer than
+// filling a ring.
+TEST(Choices, BlocksStreamWhereTheyAreMany) {
+  EXPECT_TRUE(BlocksStream(BlockFormat::kQ4_K, 4096, 28672));
+  EXPECT_TRUE(BlocksStream(BlockFormat::kQ6_K, 4096, 16384));
+  EXPECT_TRUE(BlocksStream(BlockFormat::kQ6_K, 4096, 128256));
+  for (const auto& [k, n] : {std::pair{4096, 6144}, {4096, 4096}, {14336, 4096}, {2048, 16384}})
+    EXPECT_FALSE(BlocksStream(BlockFormat::kQ4_K, k, n)) << k << " x " << n;
+}
+
+// Products of several requests stream, too, but not those of small networks, nor those of encoders.
 TEST(Choices, ProductsOfFewRowsStreamWhereWeightsAreMany) {
   const auto streams = [](int64_t m, int64_t k, int64_t n) {
     return IsFaster("cuda.gemm.stream_rows", "cuda.gemm.hopper", m, k, n);

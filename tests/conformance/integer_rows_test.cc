@@ -1,5 +1,5 @@
-// cuda.blockgemm.decode with a row of A that becomes integers, executed on this machine: every
-// format, and what elements far from 1, zeros, infinities and NaN give.
+// cuda.blockgemm.decode with a row of A that becomes integers, and cuda.blockgemm.stream, executed
+// on this machine: every format, and what elements far from 1, zeros, infinities and NaN give.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,29 +16,57 @@
 namespace aicf::conformance {
 namespace {
 
-const abi::KernelInfo& Decode() { return *abi::FindKernel("cuda.blockgemm.decode"); }
+/// A kernel and how it cuts its work.
+struct IntegerCut {
+  const abi::KernelInfo* kernel;
+  abi::Parameters set;
 
-abi::Parameters CutOf(int64_t warps, int64_t along_k, int64_t blocks, int64_t batch,
-                      int64_t apart = 0, int64_t cluster = 1) {
-  return {{"warps", warps},   {"along_k", along_k}, {"stages", 3},   {"cluster", cluster},
-          {"blocks", blocks}, {"ahead", 1},         {"integers", 1}, {"batch", batch},
-          {"early", 1},       {"apart", apart}};
+  std::string Name() const { return abi::VariantName(kernel->key, set); }
+};
+
+IntegerCut CutOf(int64_t warps, int64_t along_k, int64_t blocks, int64_t batch, int64_t apart = 0,
+                 int64_t cluster = 1) {
+  return {abi::FindKernel("cuda.blockgemm.decode"),
+          {{"warps", warps},
+           {"along_k", along_k},
+           {"stages", 3},
+           {"cluster", cluster},
+           {"blocks", blocks},
+           {"ahead", 1},
+           {"integers", 1},
+           {"batch", batch},
+           {"early", 1},
+           {"apart", apart}}};
 }
 
-Result<Buffers> RunCut(const Case& c, const abi::Parameters& cut) {
-  return EmulatedBuffers(Decode(), c, Decode().variant(c.problem, cut));
+IntegerCut RingOf(int64_t warps, int64_t stages, int64_t flight, int64_t blocks,
+                  int64_t ahead = 1) {
+  return {abi::FindKernel("cuda.blockgemm.stream"),
+          {{"warps", warps},
+           {"stages", stages},
+           {"flight", flight},
+           {"blocks", blocks},
+           {"ahead", ahead}}};
+}
+
+Result<Buffers> RunCut(const Case& c, const IntegerCut& cut) {
+  return EmulatedBuffers(*cut.kernel, c, cut.kernel->variant(c.problem, cut.set));
 }
 
 // Random one-row problems of every format, plain, in two halves and normalised. Warps that share
 // out k and warps that do not, one batch and several; rows that a block's warps bring together, and
-// that each brings for itself, with one copy in the block and with several.
+// that each brings for itself, with one copy in the block and with several. Rings that are never
+// full and rings that turn often, panels of one stage and of several, more warps than a panel has
+// chunks, and more blocks than there are panels.
 TEST(IntegerRows, OfEveryFormat) {
   if (!CanEmulate()) GTEST_SKIP() << "needs a C++ compiler (c++) at test time";
   const abi::DeviceSpec device = *abi::FindDevice("cuda");
-  const abi::Parameters together[] = {CutOf(4, 2, 2, 2), CutOf(8, 4, 1, 8), CutOf(2, 1, 1, 3),
-                                      CutOf(4, 1, 3, 2)};
-  const abi::Parameters apart[] = {CutOf(4, 4, 2, 2, 1), CutOf(4, 2, 2, 2, 1), CutOf(8, 4, 1, 8, 1),
-                                   CutOf(2, 1, 1, 3, 1)};
+  const IntegerCut together[] = {CutOf(4, 2, 2, 2), CutOf(8, 4, 1, 8), CutOf(2, 1, 1, 3),
+                                 CutOf(4, 1, 3, 2)};
+  const IntegerCut apart[] = {CutOf(4, 4, 2, 2, 1), CutOf(4, 2, 2, 2, 1), CutOf(8, 4, 1, 8, 1),
+                              CutOf(2, 1, 1, 3, 1)};
+  const IntegerCut rings[] = {RingOf(2, 2, 1, 1), RingOf(4, 8, 3, 2), RingOf(3, 2, 2, 1, 0),
+                              RingOf(8, 3, 2, 5), RingOf(2, 5, 2, 2, 0)};
   std::set<std::string> met;
   for (uint64_t seed = 0; seed < 900; ++seed) {
     CaseOptions o;
@@ -50,21 +78,22 @@ TEST(IntegerRows, OfEveryFormat) {
     o.row_norm = kind == 2;
     if (o.row_norm) o.whole_numbers = false;
     const Case c = RandomCase(abi::Family::kBlockGemm, seed, o);
-    if (!Decode().supports(c.problem, device).empty()) continue;
     // Where all warps share one panel there is none of the second half.
     const size_t turn = met.size() + met.size() / 4;
-    const abi::Parameters* cuts[] = {&together[turn % 4],
-                                     &apart[kind == 1 ? 1 + turn % 3 : turn % 4]};
-    if (!Decode().refuse(c.problem, *cuts[0], device).empty()) continue;
-    if (!Decode().refuse(c.problem, *cuts[1], device).empty()) continue;
+    const IntegerCut* cuts[] = {&together[turn % 4], &apart[kind == 1 ? 1 + turn % 3 : turn % 4],
+                                &rings[turn % 5]};
+    const auto takes = [&](const IntegerCut* cut) {
+      return cut->kernel->supports(c.problem, device).empty() &&
+             cut->kernel->refuse(c.problem, cut->set, device).empty();
+    };
+    if (!std::ranges::all_of(cuts, takes)) continue;
     const BlockFormat format = c.problem.as<abi::BlockGemmAttrs>().format;
     if (!met.insert(StrCat(InfoOf(format).name, " ", kind, " ", o.whole_numbers)).second) continue;
     const Buffers expected = RunReference(c);
-    for (const abi::Parameters* cut : cuts) {
+    for (const IntegerCut* cut : cuts) {
       const Result<Buffers> got = RunCut(c, *cut);
       ASSERT_TRUE(got.ok()) << got.status().ToString();
-      EXPECT_EQ(Difference(c, *got, expected), "")
-          << c.name << " " << abi::VariantName(Decode().key, *cut);
+      EXPECT_EQ(Difference(c, *got, expected), "") << c.name << " " << cut->Name();
     }
   }
   EXPECT_EQ(met.size(), 5u * (kBlockFormatCount - 3));  // plain and halves also with whole numbers
@@ -146,15 +175,14 @@ TEST(IntegerRows, OfManyChunks) {
          {std::tuple{4, 2, 1}, std::tuple{2, 1, 1}, std::tuple{4, 4, 2}, std::tuple{2, 1, 2}}) {
       std::vector<std::byte> together;
       for (const int64_t apart : {0, 1}) {
-        const abi::Parameters cut = CutOf(warps, along_k, cluster, 2, apart, cluster);
+        const IntegerCut cut = CutOf(warps, along_k, cluster, 2, apart, cluster);
         const Result<Buffers> got = RunCut(c, cut);
         ASSERT_TRUE(got.ok()) << got.status().ToString();
         for (int64_t n = 0; n < kRowsOfB; ++n) {
-          EXPECT_NEAR(result(*got, n), result(expected, n), most * 1e-6)
-              << abi::VariantName(Decode().key, cut);
+          EXPECT_NEAR(result(*got, n), result(expected, n), most * 1e-6) << cut.Name();
         }
         if (apart == 0) together = got->back();
-        EXPECT_EQ(got->back(), together) << abi::VariantName(Decode().key, cut);
+        EXPECT_EQ(got->back(), together) << cut.Name();
       }
     }
   }

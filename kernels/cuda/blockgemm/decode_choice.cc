@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cuda/blockgemm/chunk_cost.h"
 #include "kernels/cuda/blockgemm/hosts.h"
 #include "kernels/cuda/common/choice.h"
 
@@ -11,28 +12,6 @@ namespace {
 
 using abi::DeviceSpec;
 using abi::Problem;
-
-// Instructions of the integer units per lane for one chunk; most instructions of the kernel are of
-// this kind.
-double IntegerSlots(BlockFormat format) {
-  switch (format) {
-    case BlockFormat::kQ4_0:
-    case BlockFormat::kQ4_1:
-    case BlockFormat::kQ8_0:
-      return 145;
-    case BlockFormat::kQ5_0:
-    case BlockFormat::kQ5_1:
-    case BlockFormat::kQ5_K:
-      return 215;
-    case BlockFormat::kQ2_K:
-      return 190;
-    case BlockFormat::kQ3_K:
-    case BlockFormat::kQ6_K:
-      return 305;
-    default:
-      return 160;
-  }
-}
 
 // Stages where a warp has many chunks. Two of them are asked for before the rows are. They take so
 // much memory that the next kernel's block starts when this one's has ended, which does not pay for
@@ -109,12 +88,7 @@ class DecodeCost {
  private:
   int64_t Part() const { return CeilDiv(ChunksOf(p_), cut_.cluster); }
   double Bytes() const { return static_cast<double>(PanelsOf(p_) * ChunksOf(p_)) * chunk_.bytes(); }
-  // Columns of a fragment that hold rows of A at the same run (kRowColumns in panel_sums.cuh).
-  double Rows() const {
-    double rows = 8.0 * 32 / chunk_.depth;
-    while (rows < static_cast<double>(ProductOf(p_).rows)) rows *= 2;
-    return rows;
-  }
+  double Rows() const { return RowColumnsOf(chunk_.depth, ProductOf(p_).rows); }
   // Bytes per us that reading reaches, limited by how many bytes are under way at once.
   double Reach(int64_t resident) const {
     constexpr double kLatencyUs = 0.85;
@@ -125,16 +99,11 @@ class DecodeCost {
     const double port = kPort * static_cast<double>(std::min<int64_t>(d_.sm_count, blocks_));
     return std::min({0.97 * d_.bytes_per_us, port, warps * ahead / kLatencyUs});
   }
-  // Each quarter of a multiprocessor takes the chunks of its warps one after the other. Few warps
-  // cannot hide the latency of their own instructions. Integers take fewer instructions.
   double Computing(int64_t each) const {
-    const double more = Rows() - 1, share = cut_.integers != 0 ? 0.6 : 1.0;
     const BlockFormat format = p_.as<abi::BlockGemmAttrs>().format;
-    const double quarter = share * 0.216 * (1 + 0.1 * more) * IntegerSlots(format) / 160;
-    const double alone = share * 0.424 * (1 + 0.16 * more);
-    const auto warps = static_cast<double>(std::min(each, room_) * cut_.warps);
-    const auto chunks = static_cast<double>(each * cut_.warps * Units());
-    return chunks * std::max(quarter / 4, alone / warps);
+    const ChunkCost cost = ChunkCostOf(format, ProductOf(p_).rows, cut_.integers != 0);
+    return cost.Us(static_cast<double>(each * cut_.warps * Units()),
+                   static_cast<double>(std::min(each, room_) * cut_.warps));
   }
   // Every block first brings A into the form that it multiplies. A block that normalises rows also
   // reads the gain, and, but for integers, its threads synchronise twice.

@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/blockgemm/decode.h"
 #include "kernels/cuda/blockgemm/gemv.h"
+#include "kernels/cuda/blockgemm/stream.h"
 #include "kernels/cuda/common/tiles.h"
 
 namespace aicf::cuda {
@@ -58,7 +59,8 @@ struct BlockGemmTensorHost : BlockTileHost<true> {
 /// In order of preference: ties of predicted cost go to the earlier one.
 template <>
 struct CudaHosts<abi::Family::kBlockGemm> {
-  using List = HostList<BlockDecodeHost, BlockGemvHost, BlockGemmTiledHost, BlockGemmTensorHost>;
+  using List = HostList<BlockDecodeHost, BlockStreamHost, BlockGemvHost, BlockGemmTiledHost,
+                        BlockGemmTensorHost>;
 };
 
 }  // namespace aicf::cuda

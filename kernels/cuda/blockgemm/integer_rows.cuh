@@ -23,7 +23,7 @@ struct alignas(16) IntegerGroup {
 /// lane's part belongs to the columns of one slot, then a part of zeros, then the groups of the
 /// slots.
 struct IntegerChunk {
-  static constexpr int kZerosAt = 32 * 8, kGroupsAt = kZerosAt + 16;
+  static constexpr int kZerosAt = SlotPlaces::kZerosAt, kGroupsAt = kZerosAt + 16;
   static constexpr int kSetBytes =
       kGroupsAt + kIntegerSlots * static_cast<int>(sizeof(IntegerGroup));
   static constexpr int kBytes = kIntegerSets * kSetBytes;
@@ -32,8 +32,8 @@ struct IntegerChunk {
   char* at;
   int lane;
 
-  AICF_DEVICE void Load(int set, int slot, u32 (&b)[2]) const {
-    const Words words = *(lane / 8 == slot ? Part(set, lane) : Zeros(set));
+  AICF_DEVICE void Load(int set, int place, u32 (&b)[2]) const {
+    const Words words = *reinterpret_cast<const Words*>(at + place + set * kSetBytes);
     b[0] = words.v[0];
     b[1] = words.v[1];
   }

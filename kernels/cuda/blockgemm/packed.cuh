@@ -134,6 +134,11 @@ AICF_DEVICE float FromTwo23(u32 bits, int too_large = 0) {
   return __uint_as_float(bits) - static_cast<float>((1 << 23) + too_large);
 }
 
+/// factor * FromTwo23(bits) in one instruction for each `bits` of a factor.
+AICF_DEVICE float TimesTwo23(float factor, u32 bits) {
+  return fmaf(factor, __uint_as_float(bits), factor * -0x1p23f);
+}
+
 /// d of each block: Q4_0, Q5_0, Q8_0.
 struct PlainScales {
   static constexpr bool kFactored = false;
@@ -188,8 +193,8 @@ struct SixBitScales {
     const u64 two = static_cast<u64>(SharedWord(own + 4 * MinOf(word + 1, 3))) << 32 |
                     SharedWord(own + 4 * word);
     const u32 field = static_cast<u32>(two >> (24 * t % 32)) >> (6 * i);
-    return {LowHalf(both) * FromTwo23(MaskXor(field, 63, kTwo23)),
-            HighHalf(both) * 0x1p-12f * FromTwo23(MaskXor(field, 63 << 12, kTwo23))};
+    return {TimesTwo23(LowHalf(both), MaskXor(field, 63, kTwo23)),
+            TimesTwo23(HighHalf(both) * 0x1p-12f, MaskXor(field, 63 << 12, kTwo23))};
   }
 };
 

@@ -68,14 +68,29 @@ AICF_DEVICE u32 CodeWord(const LaneCodes& codes, int unit, int word) {
   }
 }
 
+/// Where a lane finds its words of the fragment of each slot among those of a set: its own, or
+/// zeros. Found once for a panel, because the compiler would find them again for every chunk.
+struct SlotPlaces {
+  static constexpr int kZerosAt = 32 * 8;  ///< behind the words of all lanes, 8 bytes each
+  int of[kIntegerSlots];
+
+  AICF_DEVICE explicit SlotPlaces(int lane) {
+#pragma unroll
+    for (int slot = 0; slot < kIntegerSlots; ++slot) {
+      of[slot] = lane / 8 == slot ? lane * 8 : kZerosAt;
+      HoldIndex(of[slot]);
+    }
+  }
+};
+
 /// A lane's sums for one panel: those of its two rows of B with the row of A.
 class PanelIntegers {
  public:
-  AICF_DEVICE explicit PanelIntegers(int lane) : lane_(lane) {}
+  AICF_DEVICE explicit PanelIntegers(int lane) : lane_(lane), places_(lane) {}
 
   /// Adds the products of the chunk at `chunk` with the row. `row` has what a lane needs of it for
-  /// this chunk: Load(set, slot, b) loads its part of the fragment of a slot, and Of(set) is what
-  /// belongs to the group in its own slot.
+  /// this chunk: Load(set, place, b) loads its part of a fragment, and Of(set) is what belongs to
+  /// the group in its own slot.
   template <class Row>
   AICF_DEVICE void AddChunk(const char* chunk, const Row& row) {
     const LaneCodes codes(chunk, lane_);
@@ -85,7 +100,7 @@ class PanelIntegers {
       int sums[kGroupsOfRun][4];
 #pragma unroll
       for (int g = 0; g < kGroupsOfRun; ++g) {
-        const int start = row.Of(run0 * kGroupsOfRun + g).start;
+        const int start = kCodeZero == 0 ? 0 : row.Of(run0 * kGroupsOfRun + g).start;
         sums[g][0] = sums[g][2] = 0;
         sums[g][1] = sums[g][3] = start;
       }
@@ -97,7 +112,7 @@ class PanelIntegers {
 #pragma unroll
         for (int g = 0; g < kGroupsOfRun; ++g) {
           u32 b[2];
-          row.Load(run0 * kGroupsOfRun + g, slot, b);
+          row.Load(run0 * kGroupsOfRun + g, places_.of[slot], b);
           MmaS8(sums[g], a, b);
         }
       }
@@ -108,6 +123,9 @@ class PanelIntegers {
     }
   }
 
+  /// The lanes that Store stores by.
+  static constexpr int kStorers = 8;
+  static AICF_DEVICE bool Stores(int lane) { return lane % 4 == 0; }
   /// Stores the sums into the warp's cells, at place (row of B).
   AICF_DEVICE void Store(float* cells) {
 #pragma unroll
@@ -115,7 +133,7 @@ class PanelIntegers {
       float all = total_[row];
       all = all + ShuffleXor(all, 1);
       all = all + ShuffleXor(all, 2);
-      if (lane_ % 4 == 0) cells[lane_ / 4 + row * 8] = all;
+      if (Stores(lane_)) cells[lane_ / 4 + row * 8] = all;
     }
   }
 
@@ -132,6 +150,7 @@ class PanelIntegers {
   }
 
   const int lane_;
+  const SlotPlaces places_;
   float total_[2] = {0.0f, 0.0f};
 };
 

@@ -104,6 +104,41 @@ TEST(CudaRefusals, OfRowsOfBlocksAsIntegers) {
   EXPECT_NE(refused(two).find("of a single row alone"), std::string::npos);
 }
 
+TEST(CudaRefusals, OfBlocksThatStream) {
+  const char* key = "cuda.blockgemm.stream";
+  Problem p = BlocksOf(BlockFormat::kQ4_K, 1, 64, 8192);
+  ExpectUnsupported(key, p, "in the math modes bf16 and fp16 alone");
+  p.math = MathMode::kBf16;
+  EXPECT_EQ(Unsupported(key, p), "");
+  Problem two = BlocksOf(BlockFormat::kQ4_K, 2, 64, 8192);
+  two.math = MathMode::kBf16;
+  ExpectUnsupported(key, two, "of a single row alone");
+  ExpectUnsupported(key, BlocksOf(BlockFormat::kQ4_K, 9, 64, 512), "is for 1 to 8 rows");
+  ExpectUnsupported(key, HalvesOfBlocks(1, 40, 512), "halves of whole panels of 16 columns");
+  ExpectUnsupported(key, NormalisedBlocks(DType::kF16, MathMode::kBf16),
+                    "rows of 16 bits only in the math mode of the same name");
+  const DeviceSpec older = *FindDevice("cuda:sm_80");
+  EXPECT_NE(FindKernel(key)->supports(p, older).find("Hopper's bulk copies"), std::string::npos);
+
+  const Parameters ring = {
+      {"warps", 8}, {"stages", 10}, {"flight", 3}, {"blocks", 132}, {"ahead", 0}};
+  ExpectParametersRefused(key, p,
+                          {{"no more stages on their way than there are", {{"flight", 11}}},
+                           {"bytes of shared memory", {{"stages", 12}}}});
+  // For each of 32 chunks two sets of 336 bytes, then stages of 8 chunks, then the sums of two
+  // panels, then two barriers for each stage and each of these panels.
+  EXPECT_EQ(FindKernel(key)->variant(p, ring).launch.dynamic_shared_bytes,
+            32u * 2 * 336 + 10 * 8 * 2304 + 2 * 8 * 16 * 4 + 2 * 8 * (10 + 2));
+  // A normalised row adds a sum of squares for each warp, and halves have twice the panels.
+  Problem norm = NormalisedBlocks(DType::kBF16, MathMode::kBf16);
+  EXPECT_EQ(FindKernel(key)->variant(norm, ring).launch.dynamic_shared_bytes,
+            2u * 2 * 336 + 32 + 10 * 8 * 2304 + 2 * 8 * 16 * 4 + 2 * 8 * (10 + 2));
+  Problem halves = HalvesOfBlocks(1, 32, 512);
+  halves.math = MathMode::kBf16;
+  EXPECT_EQ(FindKernel(key)->variant(halves, ring).launch.dynamic_shared_bytes,
+            2u * 2 * 336 + 10 * 8 * 2304 + 4 * 8 * 16 * 4 + 2 * 8 * (10 + 4));
+}
+
 TEST(CudaRefusals, OfHalvesAndNormsOfBlocks) {
   const char* key = "cuda.blockgemm.decode";
   for (const char* other :

@@ -12,11 +12,11 @@ namespace {
 using abi::Parameters;
 using abi::Problem;
 
-constexpr int64_t kMostColumns = 256;  // of a tile: as many as a box of the copy engine has
-constexpr int64_t kUnit = 16;          // columns of a tile come in multiples of it,
-constexpr int64_t kPartsUnit = 64;     // or of this, where the moments of parts are stored
-constexpr int64_t kMostStages = 24;    // more would be more under way than memory needs
-constexpr int64_t kLineBytes = 128;    // of k in a stage
+constexpr int64_t kMostTileColumns = 256;  // of a tile: as many as a box of the copy engine has
+constexpr int64_t kUnit = 16;              // columns of a tile come in multiples of it,
+constexpr int64_t kPartsUnit = 64;         // or of this, where the moments of parts are stored
+constexpr int64_t kMostStages = 24;        // more would be more under way than memory needs
+constexpr int64_t kLineBytes = 128;        // of k in a stage
 
 int64_t RoundUp(int64_t v, int64_t unit) { return CeilDiv(v, unit) * unit; }
 
@@ -29,7 +29,7 @@ int64_t TilesAtOnce(int64_t split, int sm_count) {
 // each other as their number of columns allows.
 int64_t ColumnsOfTile(const ProductShape& s, int64_t unit, int64_t split, int sm_count) {
   const int64_t at_once = TilesAtOnce(split, sm_count);
-  const int64_t rounds = CeilDiv(s.columns, at_once * kMostColumns);
+  const int64_t rounds = CeilDiv(s.columns, at_once * kMostTileColumns);
   return RoundUp(CeilDiv(s.columns, at_once * rounds), unit);
 }
 
