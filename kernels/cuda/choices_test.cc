@@ -1,6 +1,8 @@
 // What the CUDA kernels' candidates have in common.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "kernels/cuda/refusals_testing.h"
 
 namespace aicf {
@@ -44,6 +46,51 @@ TEST(CudaChoices, DecodeAttentionOfFewKeysHasFewWarpsAndShortTiles) {
   EXPECT_EQ(best(1280)["warps"], 4);
   EXPECT_EQ(best(1280)["tile_keys"], 16);
   EXPECT_EQ(best(65536)["tile_keys"], 32);
+}
+
+// A decode step of `batch` requests of `keys` keys with 8 key heads of 128, as language models have
+// it; with `appends` it appends a row of each.
+Parameters ChosenDecode(int64_t batch, int64_t keys, int64_t group, bool appends) {
+  constexpr int64_t kKeyHeads = 8, kHead = 128, kPage = 16;
+  AttentionAttrs a;
+  a.lengths = a.pages = true;
+  a.rows = RowOrigin::kOperand;
+  a.window_right = 0;
+  const View rows = DenseView(DType::kBF16, {batch, kKeyHeads * group, 1, kHead});
+  const View cache = {DType::kBF16,
+                      {batch * keys / kPage, kKeyHeads, kPage, kHead},
+                      {kPage * kKeyHeads * kHead, kHead, kKeyHeads * kHead, 1},
+                      0};
+  const View requests = DenseView(DType::kI32, {batch});
+  std::vector<View> inputs = {
+      rows, cache, cache, requests, DenseView(DType::kI32, {batch, keys / kPage}), requests};
+  std::vector<View> outputs = {rows};
+  if (appends) {
+    a.append_pairs = kHead / 2;
+    const View row = DenseView(DType::kBF16, {batch, 1, kKeyHeads, kHead});
+    const View angles = DenseView(DType::kF32, {batch, 1, a.append_pairs});
+    inputs.insert(inputs.end(), {row, row, DenseView(DType::kI32, {batch, 1, 2}), angles, angles});
+    outputs.insert(outputs.end(), {cache, cache});
+  }
+  const int core = static_cast<int>(inputs.size());
+  Problem p = ProblemOf(Family::kAttention, a, core, std::move(inputs), std::move(outputs));
+  p.math = MathMode::kBf16;
+  EXPECT_EQ(ValidateProblem(p).message(), "");
+  return BestCandidate(*FindKernel("cuda.attention.decode"), p, Device())->variant.parameters;
+}
+
+// Eight warps turn the queries and the new key of a head of 128 at once, four one after the other.
+TEST(CudaChoices, AppendingDecodeAttentionHasEnoughWarpsToTurnItsRowsAtOnce) {
+  for (const int64_t group : {1, 4, 8}) {
+    for (const auto& [batch, keys, split] : {std::tuple{4, 4096, 2}, {8, 2048, 2}, {16, 1024, 1}}) {
+      const Parameters cut = ChosenDecode(batch, keys, group, /*appends=*/true);
+      EXPECT_EQ(cut["warps"], 8) << batch << " x " << keys;
+      EXPECT_EQ(cut["split"], split) << batch << " x " << keys;
+    }
+    EXPECT_EQ(ChosenDecode(16, 1024, group, /*appends=*/false)["warps"], 4);
+    // Two blocks of four warps fit a multiprocessor, and both are needed.
+    EXPECT_EQ(ChosenDecode(32, 1024, group, /*appends=*/true)["warps"], 4);
+  }
 }
 
 // A normalised row times blocks has this kernel alone. As integers a long row leaves no room for

@@ -50,6 +50,20 @@ double ReadBytes(const Problem& p, const AttentionShape& s) {
 // as its instructions, of which a warp beside three others gets fewer done.
 bool ReadsLittle(const Problem& p, const AttentionShape& s) { return ReadBytes(p, s) < 2e6; }
 
+// How often the threads of a block that appends each turn a piece of its queries and its new key,
+// or bring one of its new value (NewPart::kAll in attention/decode_append.cuh). Nothing is
+// multiplied before that. Appending steps of 64 MB, launched early, were measured to take 18.1
+// to 19.6 us with 8 warps, which have one round, and 19.7 to 22.7 with 4, which have two.
+double TurnRounds(const Problem& p, const AttentionShape& s, const Parameters& c) {
+  constexpr int64_t kTurned = 8;
+  const int64_t pairs = p.as<abi::AttentionAttrs>().append_pairs;
+  const int64_t width = CeilDiv(s.head, 16) * 16;
+  const int64_t of_head = (width - pairs) / kTurned;  // two pieces that turn are one part
+  const int64_t parts =
+      CeilDiv((Decode::kRows + 1) * of_head, int64_t{32}) * 32 + s.value_head / kTurned;
+  return static_cast<double>(CeilDiv(parts, 32 * c["warps"]));
+}
+
 // Decoding mostly waits for memory. Short requests wait for their length, then for the table, then
 // for the first tile. Where few tiles are under way, the time of a warp's turns counts. A
 // multiprocessor gets no more bytes in a round trip than it has requested, and no more than its
@@ -96,8 +110,8 @@ double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
       abi::ByteCount(p) / (0.85 * d.bytes_per_us) * (1 + 0.03 * idle + (half_empty ? 0.08 : 0));
   const double exchange_us =
       c["split"] > 1 ? kExchange + 0.02 * static_cast<double>(c["split"]) : 0.0;
-  // A step that appends turns its queries and its new key before it multiplies.
-  const double turn_rows_us = abi::AppendsRows(p) ? 0.4 : 0.0;
+  const double rounds = little ? 1 : TurnRounds(p, s, c);
+  const double turn_rows_us = abi::AppendsRows(p) ? 0.4 + 1.2 * (rounds - 1) : 0.0;
   // A cluster of 16 blocks fills a group of multiprocessors by itself. It was measured to take 1.2
   // to 1.4 times as long as two clusters of 8 with as many warps together, from 4 to 256 MB.
   const double crowded = c["split"] > 8 ? 1.25 : 1.0;
