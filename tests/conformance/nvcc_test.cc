@@ -47,6 +47,7 @@ std::vector<Instance> OneInstanceEach() {
         o.moments = seed % 24 != 5;
         o.parts = seed % 16 == 5;
       }
+      if (family == abi::Family::kBlockGemm && seed % 4 == 3) o.rows = 1;
       const Case c = RandomCase(family, seed, o);
       for (KernelOption& option : DeviceOptions(c.problem, device)) {
         const bool halves = abi::SumInputs(c.problem) > 1;
