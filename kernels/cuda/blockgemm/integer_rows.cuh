@@ -1,7 +1,7 @@
-// How a block of cuda.blockgemm.decode makes integers of its part of the row of A
-// (panel_integers.cuh). The elements of a group become multiples of one power of two, of which the
-// largest element has 2^13 to 2^14, so that each is off by at most 2^-14 of the largest. A group
-// that has an infinity or a NaN has NaN for that power.
+// How a block of cuda.blockgemm.decode or cuda.blockgemm.stream makes integers of its part of the
+// row of A (panel_integers.cuh). The elements of a group become multiples of one power of two, of
+// which the largest element has 2^13 to 2^14, so that each is off by at most 2^-14 of the largest.
+// A group that has an infinity or a NaN has NaN for that power.
 //
 // A row that is normalised (kNormalizesRows) is multiplied with the gain here; the factor that
 // normalises it scales the finished sums instead, so that nobody waits for it.

@@ -1,7 +1,7 @@
-// The sums that a warp of cuda.blockgemm.decode makes of a panel of B and one row of A as integers
-// (kIntegers). The row's elements are whole numbers of at most 2^14 with one exponent for each
-// group, and codes are multiplied as they are: three instructions unpack eight codes of 4 bits,
-// where numbers of 16 bits take seven.
+// The sums that a warp of cuda.blockgemm.decode (with kIntegers) or cuda.blockgemm.stream makes of
+// a panel of B and one row of A as integers. The row's elements are whole numbers of at most 2^14
+// with one exponent for each group, and codes are multiplied as they are: three instructions unpack
+// eight codes of 4 bits, where numbers of 16 bits take seven.
 //
 // An element of A is 256 * high + low. The fragment that holds A has eight columns, two for each of
 // four slots: the high and the low parts of one group. Group kOwn * q + s of a chunk has its
