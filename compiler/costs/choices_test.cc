@@ -102,6 +102,10 @@ TEST(Choices, BlocksStreamWhereTheyAreMany) {
   EXPECT_TRUE(BlocksStream(BlockFormat::kQ6_K, 4096, 128256));
   for (const auto& [k, n] : {std::pair{4096, 6144}, {4096, 4096}, {14336, 4096}, {2048, 16384}})
     EXPECT_FALSE(BlocksStream(BlockFormat::kQ4_K, k, n)) << k << " x " << n;
+  // A long row leaves too little room for the ring, and 20 chunks are not shared out evenly.
+  EXPECT_FALSE(BlocksStream(BlockFormat::kQ6_K, 14336, 4096));
+  EXPECT_FALSE(BlocksStream(BlockFormat::kQ6_K, 28672, 8192));
+  EXPECT_FALSE(BlocksStream(BlockFormat::kQ4_K, 5120, 27648));
 }
 
 // Products of several requests stream, too, but not those of small networks, nor those of encoders.

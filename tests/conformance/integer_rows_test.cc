@@ -171,6 +171,13 @@ TEST(IntegerRows, OfManyChunks) {
     };
     double most = 0;
     for (int64_t n = 0; n < kRowsOfB; ++n) most = std::max(most, std::abs(result(expected, n)));
+    for (const IntegerCut& ring : {RingOf(2, 2, 1, 1), RingOf(3, 2, 2, 1, 0), RingOf(8, 3, 2, 5)}) {
+      const Result<Buffers> got = RunCut(c, ring);
+      ASSERT_TRUE(got.ok()) << got.status().ToString();
+      for (int64_t n = 0; n < kRowsOfB; ++n) {
+        EXPECT_NEAR(result(*got, n), result(expected, n), most * 1e-6) << ring.Name();
+      }
+    }
     for (const auto& [warps, along_k, cluster] :
          {std::tuple{4, 2, 1}, std::tuple{2, 1, 1}, std::tuple{4, 4, 2}, std::tuple{2, 1, 2}}) {
       std::vector<std::byte> together;

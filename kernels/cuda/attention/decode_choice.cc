@@ -110,13 +110,16 @@ double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
       abi::ByteCount(p) / (0.85 * d.bytes_per_us) * (1 + 0.03 * idle + (half_empty ? 0.08 : 0));
   const double exchange_us =
       c["split"] > 1 ? kExchange + 0.02 * static_cast<double>(c["split"]) : 0.0;
-  const double rounds = little ? 1 : TurnRounds(p, s, c);
-  const double turn_rows_us = abi::AppendsRows(p) ? 0.4 + 1.2 * (rounds - 1) : 0.0;
+  const double turn_rows_us = abi::AppendsRows(p) ? 0.4 : 0.0;
+  // What a second round costs was measured for one wave of blocks that read much; where several
+  // waves follow each other, other blocks are at work meanwhile.
+  const bool second_round = abi::AppendsRows(p) && !little && waves == 1 && TurnRounds(p, s, c) > 1;
+  const double second_round_us = second_round ? 1.2 : 0.0;
   // A cluster of 16 blocks fills a group of multiprocessors by itself. It was measured to take 1.2
   // to 1.4 times as long as two clusters of 8 with as many warps together, from 4 to 256 MB.
   const double crowded = c["split"] > 8 ? 1.25 : 1.0;
   return d.launch_us + waves * (kStart + kMerge + turn_rows_us) + exchange_us + beside_us +
-         crowded * std::max({waves * alone_us, stream_us, work_us, memory_us});
+         second_round_us + crowded * std::max({waves * alone_us, stream_us, work_us, memory_us});
 }
 
 // Keys of a tile: few where rows are long, and where little is read, because the first products

@@ -134,11 +134,6 @@ AICF_DEVICE float FromTwo23(u32 bits, int too_large = 0) {
   return __uint_as_float(bits) - static_cast<float>((1 << 23) + too_large);
 }
 
-/// factor * FromTwo23(bits) in one instruction for each `bits` of a factor.
-AICF_DEVICE float TimesTwo23(float factor, u32 bits) {
-  return fmaf(factor, __uint_as_float(bits), factor * -0x1p23f);
-}
-
 /// d of each block: Q4_0, Q5_0, Q8_0.
 struct PlainScales {
   static constexpr bool kFactored = false;
@@ -186,15 +181,24 @@ struct SixBitScales {
     if (shift > 26) code |= words[2 + bit / 32] << (32 - shift);
     return FromTwo23(MaskXor(code, 63, kTwo23));
   }
-  static AICF_DEVICE GroupScale Pair(const char* scales, int row, int t, int i) {
+  /// What Pair makes its two numbers of: d and dmin, and the bits of one scale and one minimum.
+  struct Parts {
+    float d, dmin;
+    u32 scale, minimum;
+  };
+  static AICF_DEVICE Parts PartsOf(const char* scales, int row, int t, int i) {
     const char* own = scales + row * 16;
     const u32 both = SharedWord(own);
     const int word = 1 + 24 * t / 32;
     const u64 two = static_cast<u64>(SharedWord(own + 4 * MinOf(word + 1, 3))) << 32 |
                     SharedWord(own + 4 * word);
     const u32 field = static_cast<u32>(two >> (24 * t % 32)) >> (6 * i);
-    return {TimesTwo23(LowHalf(both), MaskXor(field, 63, kTwo23)),
-            TimesTwo23(HighHalf(both) * 0x1p-12f, MaskXor(field, 63 << 12, kTwo23))};
+    return {LowHalf(both), HighHalf(both) * 0x1p-12f, MaskXor(field, 63, kTwo23),
+            MaskXor(field, 63 << 12, kTwo23)};
+  }
+  static AICF_DEVICE GroupScale Pair(const char* scales, int row, int t, int i) {
+    const Parts parts = PartsOf(scales, row, t, i);
+    return {parts.d * FromTwo23(parts.scale), parts.dmin * FromTwo23(parts.minimum)};
   }
 };
 

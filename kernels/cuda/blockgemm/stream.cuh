@@ -4,7 +4,7 @@
 // multiprocessor for itself. One warp of it, the producer, asks the copy engine for stages, which
 // are kWarps neighbouring chunks of one panel. As many warps multiply one chunk of each stage, with
 // the parts of the row that each has brought for itself. When they have all of a panel, they leave
-// their sums to one more warp, which adds them in the order of the warps and stores the results.
+// their sums to one more warp, which adds them in a fixed order and stores the results.
 //
 // In a chain of such products whose launches are programmatic, with kAhead, the memory hardly
 // rests: a block fills its ring while it waits for the row. No more than kFlight stages are on
@@ -18,7 +18,8 @@
 //              for the preceding kernel
 //
 // Illegal, and for the host to refuse: what BlockDecodeHost refuses; more than one row; a row that
-// does not become integers. Grid: any number of blocks. Dynamic shared memory: PanelRing::kBytes.
+// does not become integers; more than 2^16 blocks, so that 32-bit indices have room for the panels.
+// Dynamic shared memory: PanelRing::kBytes.
 #pragma once
 
 #include "common/block.cuh"

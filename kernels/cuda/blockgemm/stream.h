@@ -13,10 +13,15 @@ struct BlockStreamHost : PackedBlocksHost {
   static constexpr std::string_view kKey = "cuda.blockgemm.stream";
   static constexpr std::string_view kSource = "blockgemm/stream.cuh";
   static constexpr bool kNormalizesRows = true;
+  /// So few blocks that 32-bit indices have room for the panels that a block walks through.
+  static constexpr int64_t kMostBlocks = 65536;
   /// `warps` share out the chunks of a panel; a stage has one for each, and `flight` stages may be
   /// on their way.
-  static constexpr abi::ParameterRange kParameters[] = {
-      {"warps", 2, 30}, {"stages", 2, 64}, {"flight", 1, 64}, kBlocksRange, {"ahead", 0, 1, 0}};
+  static constexpr abi::ParameterRange kParameters[] = {{"warps", 2, 30},
+                                                        {"stages", 2, 64},
+                                                        {"flight", 1, 64},
+                                                        {"blocks", 1, kMostBlocks},
+                                                        {"ahead", 0, 1, 0}};
 
   static std::string Refusal(const abi::Problem& p, const abi::DeviceSpec& d);
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,

@@ -46,20 +46,27 @@ Parameters RingOf(const Problem& p, const DeviceSpec& d) {
 // their rings earlier, and smaller products lose more (bench/results/h200_language.md).
 template <>
 std::vector<abi::Candidate> CandidatesFor<BlockStreamHost>(const Problem& p, const DeviceSpec& d) {
-  constexpr double kManyBytes = 4.8e7, kStartUs = 1.0, kFewUs = 4.0;
+  constexpr double kManyBytes = 4.8e7, kStartUs = 1.0, kFewUs = 4.0, kRowUs = 0.1e-3;
+  constexpr int64_t kFullRing = 176 * 1024;  // a ring of 110 KB was slower than none
   const Parameters ring = RingOf(p, d);
   if (!BlockStreamHost::Refuse(p, ring, d).empty()) return {};
   const BlockFormat format = StreamFormat(p);
-  const int64_t chunks = PanelsOf(p) * ChunksOf(p);
-  const double bytes = static_cast<double>(chunks) * ChunkOf(format).bytes();
-  const double reading = bytes / d.bytes_per_us;
-  const int64_t turns = CeilDiv(PanelsOf(p), ring["blocks"]);
+  const BlockChunk chunk = ChunkOf(format);
+  const int64_t warps = ring["warps"], blocks = ring["blocks"], chunks = ChunksOf(p);
+  const int64_t halves = ProductOf(p).halves, panels = PanelsOf(p) / halves;
+  const int64_t turns = CeilDiv(panels, blocks);
+  const double bytes = static_cast<double>(PanelsOf(p) * chunks) * chunk.bytes();
+  // The other blocks wait for those that have a panel more.
+  const double uneven = static_cast<double>(turns * blocks) / static_cast<double>(panels);
+  const double reading = uneven * bytes / d.bytes_per_us;
   const ChunkCost cost = ChunkCostOf(format, /*rows=*/1, /*integers=*/true);
-  const double computing =
-      cost.Us(static_cast<double>(turns * ChunksOf(p)), static_cast<double>(ring["warps"]));
-  const bool worth = bytes >= kManyBytes && ring["warps"] == kStreamWarps;
-  const double us = d.launch_us + kStartUs + std::max(reading, computing) +
-                    0.1 * std::min(reading, computing) + (worth ? 0 : kFewUs + 0.3 * reading);
+  const double computing = cost.Us(static_cast<double>(turns * halves * RoundUp(chunks, warps)),
+                                   static_cast<double>(warps));
+  const bool worth = bytes >= kManyBytes && warps == kStreamWarps && chunks % warps == 0 &&
+                     ring["stages"] * warps * chunk.bytes() >= kFullRing;
+  const double us = d.launch_us + kStartUs + kRowUs * static_cast<double>(ProductOf(p).length) +
+                    std::max(reading, computing) + 0.1 * std::min(reading, computing) +
+                    (worth ? 0 : kFewUs + 0.3 * reading);
   return {CandidateOf<BlockStreamHost>(p, ring, us)};
 }
 

@@ -1,8 +1,9 @@
 // Instructions that CUDA C++ has no plain spelling for, one thin function each. Nearly everything
 // else in kernels/cuda is portable C++, so a test can replace this file, inbox.cuh, and what
-// gemm/stream.cuh takes from mbarrier.cuh and tma.cuh, and run the kernels on a CPU. Only
-// gemm/hopper.cuh, conv/hopper.cuh and attention/hopper.cuh need more of the chip (the rest of
-// these two, rounded_pair.cuh, shared_words.cuh, cluster.cuh, wgmma.cuh) and run nowhere else.
+// gemm/stream.cuh and blockgemm/stream.cuh take from mbarrier.cuh and tma.cuh, and run the kernels
+// on a CPU. Only gemm/hopper.cuh, conv/hopper.cuh and attention/hopper.cuh need more of the chip
+// (the rest of these two, rounded_pair.cuh, shared_words.cuh, cluster.cuh, wgmma.cuh) and run
+// nowhere else.
 #pragma once
 
 #define AICF_DEVICE __device__ __forceinline__
