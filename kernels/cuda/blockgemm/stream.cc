@@ -22,9 +22,7 @@ int64_t BlockStreamSharedBytes(const Problem& p, const abi::Parameters& c) {
 }
 
 std::string BlockStreamHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
-  if (!d.warpgroup_products) {
-    return StrCat("fills its ring by Hopper's bulk copies, the device is ", d.name);
-  }
+  if (!d.warpgroup_products) return RefuseWithoutBulkCopies(d);
   std::string refusal = BlockDecodeHost::Refusal(p, d);
   return refusal.empty() ? BlockDecodeHost::RefuseIntegers(p) : refusal;
 }

@@ -42,7 +42,7 @@ static_assert(kWarps >= 2 && kBlockX == 32 * (kWarps + 2), "a producer and a fin
 static_assert(kFlight <= kStages, "a barrier tells its current phase from the last one alone");
 static_assert(kProductHalves == 1 || kColumns % 16 == 0, "a half is whole panels");
 
-/// The stages of a panel, and the most chunks that a warp has of it.
+/// The stages of a panel, which are also the most chunks that a warp has of it.
 constexpr int kMostSteps = static_cast<int>((kChunks - 1) / kWarps) + 1;
 
 /// A warp that multiplies, as blockgemm/integer_rows.cuh wants to know it.

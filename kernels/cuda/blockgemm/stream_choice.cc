@@ -11,8 +11,8 @@ using abi::DeviceSpec;
 using abi::Parameters;
 using abi::Problem;
 
-// A warp of a Q4_K model was measured to multiply fast enough beside seven others. With 16 warps,
-// in one panel or in two, the same products took longer.
+// With eight warps products in Q4_K were measured to be limited by memory. With 16, in one panel or
+// in two, the same products took longer.
 constexpr int64_t kStreamWarps = 8;
 
 BlockFormat StreamFormat(const Problem& p) { return p.as<abi::BlockGemmAttrs>().format; }

@@ -15,6 +15,11 @@ std::string RefuseWithoutWarpgroups(const abi::DeviceSpec& device) {
                 device.name);
 }
 
+std::string RefuseWithoutBulkCopies(const abi::DeviceSpec& device) {
+  if (device.warpgroup_products) return {};
+  return StrCat("fills its ring by Hopper's bulk copies, the device is ", device.name);
+}
+
 std::string RefuseLaunchOn(const abi::DeviceSpec& device, const abi::LaunchConfig& launch) {
   const uint64_t cluster = uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
   if (cluster > static_cast<uint64_t>(device.max_cluster)) {

@@ -36,6 +36,8 @@ namespace aicf::cuda {
 std::string RefuseDevice(const abi::DeviceSpec& device);
 /// Sentence for a device without warpgroup products (wgmma) and bulk tensor copies.
 std::string RefuseWithoutWarpgroups(const abi::DeviceSpec& device);
+/// The same of kernels whose rings are filled by bulk copies, which the same devices have.
+std::string RefuseWithoutBulkCopies(const abi::DeviceSpec& device);
 /// Empty, or why the device cannot launch this: more blocks per cluster or more shared memory than
 /// it has.
 std::string RefuseLaunchOn(const abi::DeviceSpec& device, const abi::LaunchConfig& launch);

@@ -39,9 +39,7 @@ bool GemmStreamHost::HoldsRow(const Problem& p, int64_t warps) {
 }
 
 std::string GemmStreamHost::Refusal(const Problem& p, const abi::DeviceSpec& d) {
-  if (!d.warpgroup_products) {
-    return StrCat("fills its ring by Hopper's bulk copies, the device is ", d.name);
-  }
+  if (!d.warpgroup_products) return RefuseWithoutBulkCopies(d);
   // Products of floats have one dtype.
   const DType data = p.inputs[1].dtype;
   if (!IsFloatOfRow(data)) return "multiplies f32, f16 and bf16 only";
