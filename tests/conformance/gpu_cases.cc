@@ -172,6 +172,16 @@ void HoldWeights(KernelOption& o, const abi::Problem& p, const abi::DeviceSpec& 
   }
 }
 
+// Gives cuda.blockgemm.stream one block with two warps and a ring of `stages`, which is then filled
+// again and again. Candidates for cases as small as these fill theirs once.
+void ShortenRing(KernelOption& o, const abi::Problem& p, const abi::DeviceSpec& device,
+                 int64_t stages) {
+  if (o.kernel->key != "cuda.blockgemm.stream") return;
+  const abi::Parameters ring = {
+      {"warps", 2}, {"stages", stages}, {"flight", stages - 1}, {"blocks", 1}, {"ahead", 0}};
+  if (o.kernel->refuse(p, ring, device).empty()) o.candidate.variant = o.kernel->variant(p, ring);
+}
+
 }  // namespace
 
 std::vector<KernelOption> VariantsOf(const Case& c, const abi::DeviceSpec& device, size_t most,
@@ -222,6 +232,7 @@ std::vector<KernelCase> GpuRandomCases(Family family, const abi::DeviceSpec& dev
         ++row(o);
         ++met[o.Name()];
         if (seed % 4 < 2) HoldWeights(o, c.problem, device);
+        if (seed % 4 > 1) ShortenRing(o, c.problem, device, /*stages=*/2 + seed / 4 % 2);
         if (seed % 2 == 1) ReadAhead(o, c.problem, device);
         cases.push_back({std::move(o), c});
       }

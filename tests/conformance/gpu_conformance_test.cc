@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <set>
 
+#include "base/checked.h"
 #include "kernels/abi/attention.h"
+#include "kernels/cuda/blockgemm/packed.h"
 #include "kernels/cuda/common/space.h"
 #include "kernels/cuda/common/tiles.h"
 #include "tests/conformance/conversion_cases.h"
@@ -136,6 +138,28 @@ TEST(RandomProducts, MeetStreamedRows) {
   }
   EXPECT_GE(met, 50);
   EXPECT_EQ(ways.size(), 16u) << testing::PrintToString(ways);
+}
+
+// Rings of cuda.blockgemm.stream: products of one half and of two, rows as they are and normalised,
+// rings that are filled once and again, panels of one stage and of several, and weights that are
+// asked for early and late.
+TEST(RandomProducts, MeetRingsOfBlocks) {
+  std::set<std::string> ways;
+  int met = 0;
+  for (const KernelCase& c : GpuRandomCases(abi::Family::kBlockGemm, *abi::FindDevice("cuda"))) {
+    if (c.option.kernel->key != "cuda.blockgemm.stream") continue;
+    const abi::Problem& p = c.item.problem;
+    const abi::Parameters& set = c.option.candidate.variant.parameters;
+    const int64_t steps = CeilDiv(cuda::ChunksOf(p), set["warps"]);
+    const bool again = cuda::PanelsOf(p) / set["blocks"] * steps > set["stages"];
+    ++met;
+    ways.insert(abi::SumInputs(p) == 2 ? "halves" : "whole");
+    ways.insert(abi::NormalizesRows(p) ? "normalised" : "as it is");
+    ways.insert(StrCat(again ? "ring" : "one filling", steps > 1 ? " of panels in parts" : ""));
+    ways.insert(set["ahead"] != 0 ? "ahead" : "later");
+  }
+  EXPECT_GE(met, 12);
+  EXPECT_GE(ways.size(), 9u) << testing::PrintToString(ways);
 }
 
 // Convolutions whose blocks hold the weights: operands of 8 and of more bits, weights along k and
