@@ -207,6 +207,31 @@ TEST(ProductBounds, WidenWhereTermsCancel) {
   EXPECT_NEAR(FloatAt(bounds->high[0], 1), 1000 * (1 + factor), 1e-4);
 }
 
+// One row of two groups times blocks of 32 ones (f32 as blocks of one element each). As integers
+// the rounding of each element is relative to the largest of its group.
+TEST(ProductBounds, OfBlocksFollowTheirGroups) {
+  Problem p;
+  p.family = abi::Family::kBlockGemm;
+  p.attrs = abi::BlockGemmAttrs{BlockFormat::kF32};
+  p.math = abi::MathMode::kInt8;
+  p.inputs = {abi::DenseView(DType::kF32, {1, 64}), abi::DenseView(DType::kU8, {1, 256})};
+  p.core_inputs = 2;
+  p.outputs = {abi::DenseView(DType::kF32, {1, 1})};
+  ASSERT_EQ(abi::ValidateProblem(p).message(), "");
+  std::vector<float> row(64, 0), ones(64, -1);
+  row[3] = 100;
+  row[40] = -2;
+  const auto bounds = Bounds(p, {row, ones});
+  ASSERT_TRUE(bounds.has_value());
+  const double reach = TermFactor(p) * (32 * 100 + 32 * 2);
+  EXPECT_NEAR(FloatAt(bounds->low[0], 0), -98 - reach, 1e-2);
+  EXPECT_NEAR(FloatAt(bounds->high[0], 0), -98 + reach, 1e-2);
+  p.math = abi::MathMode::kFp32;
+  const auto exact = Bounds(p, {row, ones});
+  ASSERT_TRUE(exact.has_value());
+  EXPECT_NEAR(FloatAt(exact->high[0], 0), -98 + TermFactor(p) * 102, 1e-4);
+}
+
 TEST(ProductBounds, GoThroughTheEpilogue) {
   Problem p = Gemm(1, 2, 1);
   p.inputs.push_back(abi::View{DType::kF32, {1, 1}, {0, 0}, 0});

@@ -1,11 +1,13 @@
 #include "tools/verify/product_bounds.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
 #include "kernels/abi/kernel.h"
 #include "kernels/abi/raw_dtype.h"
+#include "kernels/cpu/common/reference.h"
 #include "kernels/cpu/expr/scalar_eval.h"
 #include "kernels/cpu/functions.h"
 #include "tools/verify/step_tolerance.h"
@@ -37,6 +39,13 @@ bool IsProduct(const Problem& problem) {
          HasSignBit(problem.inputs[0].dtype) && HasSignBit(problem.inputs[1].dtype);
 }
 
+/// A product of floats with blocks. Rows that are normalised and then become integers are left out:
+/// what their rounding can do does not follow from the operand alone.
+bool IsBlockProduct(const Problem& problem) {
+  if (problem.family != Family::kBlockGemm) return false;
+  return problem.math != abi::MathMode::kInt8 || !abi::NormalizesRows(problem);
+}
+
 bool IsSum(const Problem& problem) {
   if (problem.family != Family::kReduce || !HasSignBit(abi::RawDType(problem))) return false;
   const abi::ReduceKind kind = problem.as<abi::ReduceAttrs>().kind;
@@ -63,6 +72,73 @@ Problem CoreOf(const Problem& problem) {
   }
   core.outputs = {abi::DenseView(abi::RawDType(problem), shape)};
   return core;
+}
+
+/// Replaces each element of the rows of A by the largest magnitude of its group: what the rounding
+/// to integers of 8 bits is relative to.
+void TakeLargestOfGroups(const abi::View& a, Bytes& bytes) {
+  constexpr int64_t kGroup = 32;
+  const int64_t step = a.strides.back() * DTypeBytes(a.dtype);
+  Dims rows = a.shape;
+  const int64_t length = rows.back();
+  rows[rows.rank() - 1] = 1;
+  cpu::ForEachIndex(rows, [&](const int64_t* at) {
+    int64_t first = a.offset;
+    for (int axis = 0; axis < rows.rank(); ++axis) first += at[axis] * a.strides[axis];
+    std::byte* const row = bytes.data() + first * DTypeBytes(a.dtype);
+    for (int64_t begin = 0; begin < length; begin += kGroup) {
+      const int64_t end = std::min(length, begin + kGroup);
+      cpu::Scalar largest = cpu::LoadScalar(row + begin * step, a.dtype);
+      for (int64_t k = begin; k < end; ++k) {
+        const cpu::Scalar x = cpu::LoadScalar(row + k * step, a.dtype);
+        if (x.f > largest.f) largest = x;
+      }
+      for (int64_t k = begin; k < end; ++k) cpu::StoreScalar(row + k * step, a.dtype, largest);
+    }
+  });
+}
+
+/// The magnitudes of the elements that rows of blocks stand for, as a dense f32 matrix.
+Bytes DecodedMagnitudes(const abi::View& blocks, BlockFormat format, const std::byte* from,
+                        int64_t length) {
+  Problem p;
+  p.family = Family::kDequantize;
+  p.attrs = abi::DequantizeAttrs{format};
+  p.inputs = {blocks};
+  p.core_inputs = 1;
+  p.outputs = {abi::DenseView(DType::kF32, {blocks.shape[0], length})};
+  const auto bytes = static_cast<size_t>(4 * blocks.shape[0] * length);
+  const Bytes decoded = Run(p, {const_cast<std::byte*>(from)}, bytes);  // only read
+  return Absolute(decoded.data(), decoded.size(), DType::kF32);
+}
+
+/// The product `core` with blocks, with the magnitudes of both factors: a product of floats,
+/// because the bytes of blocks have no signs to clear. `absolute` has the magnitudes of A and of a
+/// gain.
+Bytes BlockMagnitude(const Problem& core, std::vector<void*> absolute, const std::byte* blocks,
+                     size_t bytes) {
+  const auto& attrs = core.as<abi::BlockGemmAttrs>();
+  const abi::View& a = core.inputs[0];
+  const int64_t length = a.shape.back(), columns = core.inputs[1].shape[0];
+  Bytes b = DecodedMagnitudes(core.inputs[1], attrs.format, blocks, length);
+  Problem p = core;
+  p.family = Family::kGemm;
+  p.math = abi::MathMode::kFp32;
+  abi::GemmAttrs gemm;
+  gemm.rms_epsilon = attrs.rms_epsilon;
+  p.attrs = gemm;
+  // Every matrix of a batch is multiplied with the one matrix of blocks.
+  abi::View& view = p.inputs[1] = a;
+  view.dtype = DType::kF32;
+  view.offset = 0;
+  for (int axis = 0; axis < a.shape.rank(); ++axis) view.strides[axis] = 0;
+  const int k = a.shape.rank() - 2;
+  view.shape[k] = length;
+  view.strides[k] = 1;
+  view.shape[k + 1] = columns;
+  view.strides[k + 1] = length;
+  absolute[1] = b.data();
+  return Run(p, std::move(absolute), bytes);
 }
 
 /// The same sum, but over the magnitudes of the prologue's results.
@@ -189,7 +265,7 @@ void Include(const Bytes& values, DType dtype, Bytes& low, Bytes& high) {
 std::optional<ProductBounds> BoundProduct(const Problem& problem,
                                           const std::vector<const std::byte*>& operands,
                                           const std::vector<size_t>& operand_bytes) {
-  const bool product = IsProduct(problem);
+  const bool blocks = IsBlockProduct(problem), product = blocks || IsProduct(problem);
   if (!product && !IsSum(problem)) return std::nullopt;
   const Problem core = CoreOf(problem);
   const auto bytes =
@@ -199,11 +275,16 @@ std::optional<ProductBounds> BoundProduct(const Problem& problem,
   std::vector<Bytes> copies(cores);
   for (size_t k = 0; k < cores; ++k) {
     plain.push_back(const_cast<std::byte*>(operands[k]));  // only read
-    if (product) copies[k] = Absolute(operands[k], operand_bytes[k], problem.inputs[k].dtype);
+    const bool decoded = blocks && k == 1;
+    if (product && !decoded) {
+      copies[k] = Absolute(operands[k], operand_bytes[k], problem.inputs[k].dtype);
+    }
     absolute.push_back(product ? copies[k].data() : plain[k]);
   }
+  if (problem.math == abi::MathMode::kInt8) TakeLargestOfGroups(core.inputs[0], copies[0]);
   const Bytes raw = Run(core, plain, bytes);
-  const Bytes magnitude = Run(product ? core : WithAbsoluteTerms(core), absolute, bytes);
+  const Bytes magnitude = blocks ? BlockMagnitude(core, absolute, operands[1], bytes)
+                                 : Run(product ? core : WithAbsoluteTerms(core), absolute, bytes);
   const std::vector<const std::byte*> extras(operands.begin() + problem.core_inputs,
                                              operands.end());
   const double factor = TermFactor(problem);

@@ -27,10 +27,11 @@ struct ProductBounds {
   std::vector<Bytes> low, high;
 };
 
-/// Bounds the results of a gemm or conv of floats, or of a sum or mean of floats; nullopt for any
-/// other step. Runs reference kernels on the calling thread: the product or sum itself, once more
-/// with the magnitudes of its terms and, if the epilogue reads moments of rows, a third time for
-/// these; and the epilogue at each end. `operands` are the buffers of problem.inputs, unpacked.
+/// Bounds the results of a gemm, conv or blockgemm of floats, or of a sum or mean of floats;
+/// nullopt for any other step. Where rows become integers of 8 bits, |a| is the largest of a's
+/// group. Runs reference kernels on the calling thread: the product or sum itself, once more with
+/// the magnitudes of its terms and, if the epilogue reads moments of rows, a third time for these;
+/// and the epilogue at each end. `operands` are the buffers of problem.inputs, unpacked.
 std::optional<ProductBounds> BoundProduct(const abi::Problem& problem,
                                           const std::vector<const std::byte*>& operands,
                                           const std::vector<size_t>& operand_bytes);
