@@ -494,8 +494,13 @@ struct BlockGemmAttrs {
 /// rounding leaves none, the last one. Masses below 2^-31 of the largest may count as 0.
 /// Outputs: ids [B] i32 and, when there is a second one, valid [B] bool. A row with a NaN or +inf, or
 /// with -inf only, has id 0 and is not valid.
+/// With `stores`, two operands more and an output behind the others:
+///   table [S] i32, places [B] i32
+///   next table [S] i32 = table, but for [places[b]] = ids[b]. An id whose place is outside the table
+///   is left out; no two others have one place
 struct CategoricalAttrs {
-  template <class V> void Visit(V&&) {}
+  AddedInt<0> stores = {};  ///< 0 or 1
+  template <class V> void Visit(V&& v) { v("stores", stores); }
 };
 
 /// Appends this run's keys and values to a cache in pages and, with `pairs`, turns queries and keys

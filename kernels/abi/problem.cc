@@ -116,6 +116,9 @@ int OutputInPlaceOf(const Problem& p, int input) {
   if (AppendsRows(p) && (input == 1 || input == 2)) {
     return static_cast<int>(input == 1 ? kAttentionNextKeys : kAttentionNextValues);
   }
+  if (StoresDraws(p) && input == static_cast<int>(kDrawTable)) {
+    return static_cast<int>(p.outputs.size()) - 1;
+  }
   const bool values = p.family == Family::kAppend && input == static_cast<int>(kAppendValues);
   return values ? static_cast<int>(kNextValues) : 0;
 }
@@ -173,6 +176,10 @@ bool StoresParts(const Problem& problem) {
 
 std::string RefuseStoredParts(const Problem& problem) {
   return StoresParts(problem) ? "does not store the moments of its results" : "";
+}
+
+bool StoresDraws(const Problem& problem) {
+  return problem.family == Family::kCategorical && problem.as<CategoricalAttrs>().stores != 0;
 }
 
 bool AppendsRows(const Problem& problem) {

@@ -176,6 +176,11 @@ bool AppendsRows(const Problem& problem);
 /// The refusal of a kernel that does not append; empty where the problem does not ask for it.
 std::string RefuseAppending(const Problem& problem);
 
+/// True for draws that are also stored in a table (CategoricalAttrs::stores). Its operands are
+/// kDrawTable and kDrawPlaces, and the table with the draws in it is the last output.
+bool StoresDraws(const Problem& problem);
+inline constexpr size_t kDrawTable = 7, kDrawPlaces = 8;
+
 /// Number of outputs that are results of the epilogue: all but stored moments and parts.
 size_t ResultCount(const Problem& problem);
 

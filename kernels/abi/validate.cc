@@ -98,7 +98,7 @@ Status CheckCounts(const Problem& p) {
     return Bad(p, "math mode int8, which only products with blocks have");
   }
   const int core = CoreInputs(p.family) + (NormalizesRows(p) ? 1 : 0) +
-                   (HasBlockScales(p) ? 2 : 0) + (ReadsParts(p) ? 1 : 0);
+                   (HasBlockScales(p) ? 2 : 0) + (ReadsParts(p) ? 1 : 0) + (StoresDraws(p) ? 2 : 0);
   const int inputs = static_cast<int>(p.inputs.size());
   if (p.core_inputs < 0 || p.core_inputs > inputs || (core >= 0 && p.core_inputs != core)) {
     return Bad(p, p.core_inputs, " core inputs of ", inputs, ", expected ", core);

@@ -127,6 +127,37 @@ Problem SomeDraws() {
                    {DenseView(DType::kI32, {3}), DenseView(DType::kBool, {3})});
 }
 
+// Draws that are also stored in a table of 5 numbers.
+TEST(ValidateDraws, ThatAreStored) {
+  const View table = DenseView(DType::kI32, {5}), places = DenseView(DType::kI32, {3});
+  Problem p = SomeDraws();
+  EXPECT_FALSE(StoresDraws(p));
+  std::get<CategoricalAttrs>(p.attrs).stores = 1;
+  p.inputs.insert(p.inputs.end(), {table, places});
+  p.outputs.push_back(table);
+  p.core_inputs = 9;
+  EXPECT_EQ(ValidateProblem(p).message(), "");
+  EXPECT_TRUE(StoresDraws(p));
+  EXPECT_EQ(OutputInPlaceOf(p, kDrawTable), 2);
+  EXPECT_EQ(OutputInPlaceOf(p, kDrawPlaces), 0);
+  const auto stores = [](int64_t value) {
+    return [value](Problem& q) { std::get<CategoricalAttrs>(q.attrs).stores = value; };
+  };
+  ExpectRefused(p, {{"9 core inputs of 9, expected 7", stores(0)},
+                    {"stores is 2", stores(2)},
+                    {"10 operands, expected 9", [](Problem& q) { q.inputs.push_back(F32({3})); }},
+                    {"1 outputs, expected 2 or 3", [](Problem& q) { q.outputs.resize(1); }},
+                    {"the table is i64", Input(7, I64({5}))},
+                    {"the table is i32 5x1", Input(7, DenseView(DType::kI32, {5, 1}))},
+                    {"places is i64", Input(8, I64({3}))},
+                    {"places has shape", Input(8, DenseView(DType::kI32, {5}))},
+                    {"the next table is i64", Output(2, I64({5}))},
+                    {"the next table has shape", Output(2, DenseView(DType::kI32, {6}))}});
+  p.outputs.erase(p.outputs.begin() + 1);
+  EXPECT_EQ(ValidateProblem(p).message(), "");
+  EXPECT_EQ(OutputInPlaceOf(p, kDrawTable), 1);
+}
+
 TEST(ValidateDraws, TheErrorNamesTheBrokenRule) {
   const View ids = DenseView(DType::kI32, {3}), valid = DenseView(DType::kBool, {3});
   ExpectRefused(

@@ -62,6 +62,7 @@ class CaseMaker {
   View EngineView(DType dtype, const Dims& shape, bool repeat);
   void FillAttention(int64_t pool);
   void AppendingAttention();
+  void FillDrawPlaces(int64_t table);
   void FillAppended();
   /// Writes NaN wherever the cache holds no valid key.
   void SpoilUnusedKeys();

@@ -19,6 +19,22 @@ void FillPicked(Random& random, std::vector<std::byte>& bytes, const std::vector
 
 }  // namespace
 
+// Places in and around a table, no two of which are one.
+void CaseMaker::FillDrawPlaces(int64_t table) {
+  const abi::View& view = p_.inputs[abi::kDrawPlaces];
+  std::vector<int32_t> places;
+  for (int64_t place = -2; place < table + 8; ++place) {
+    places.push_back(static_cast<int32_t>(place));
+  }
+  for (int64_t b = 0; b < view.shape[0]; ++b) {
+    const auto drawn = static_cast<size_t>(random_.Int(0, static_cast<int64_t>(places.size()) - 1));
+    std::byte* const to =
+        case_.buffers[abi::kDrawPlaces].data() + 4 * (view.offset + b * view.strides[0]);
+    __builtin_memcpy(to, &places[drawn], 4);
+    places.erase(places.begin() + static_cast<int64_t>(drawn));
+  }
+}
+
 template <>
 void CaseMaker::Fresh<abi::Family::kCategorical>() {
   const int64_t rows = random_.Int(random_.OneIn(20) ? 0 : 1, 6);
@@ -37,7 +53,18 @@ void CaseMaker::Fresh<abi::Family::kCategorical>() {
   p_.core_inputs = 7;
   p_.outputs = {Out(DType::kI32, {rows})};
   if (random_.OneIn(2)) p_.outputs.push_back(Out(DType::kBool, {rows}));
+  const int64_t table = random_.Int(random_.OneIn(9) ? 0 : 1, 12);
+  const bool stores = random_.OneIn(2);
+  if (stores) {
+    abi::CategoricalAttrs attrs;
+    attrs.stores = 1;
+    p_.attrs = attrs;
+    p_.inputs.insert(p_.inputs.end(), {In(DType::kI32, {table}), In(DType::kI32, {rows}, false)});
+    p_.core_inputs = 9;
+    p_.outputs.push_back(Out(DType::kI32, {table}));
+  }
   Fill();
+  if (stores) FillDrawPlaces(table);
   FillSteps(0, -24, 24, 4);
   const auto k = static_cast<int32_t>(categories);
   FillPicked<float>(random_, case_.buffers[1], {0, 1, 1, 0.7f, 2.5f, -1});

@@ -220,12 +220,15 @@ class DecoderBuilder {
                           layers_.Product(h, {layers_.Has("output") ? "output" : "token_embd"}));
     if (m_.logit_cap > 0) logits = layers_.Capped(logits, m_.logit_cap);
     w_.Scope("draw");
-    const ValueId token = w_.Op(ir::kCategorical, {logits, r_.temperature, r_.top_k, r_.top_p,
-                                                   r_.min_p, r_.seeds, r_.lengths});
-    w_.graph().nodes.back().outputs.push_back(ir::kNoValue);  // whether the draw is valid
-    next_states_.emplace_back(NextName("sampled"),
-                              w_.Op("ScatterND", {sampled_, w_.Unsqueeze(r_.slots, 1), token}));
-    w_.Output("token", token);
+    const std::vector<ValueId> drawn = w_.Ops(ir::kCategorical,
+                                              {logits, r_.temperature, r_.top_k, r_.top_p, r_.min_p,
+                                               r_.seeds, r_.lengths, sampled_, r_.slots},
+                                              {}, 2);
+    // The output between the two, whether the draw is valid, is read by nobody.
+    std::vector<ValueId>& outputs = w_.graph().nodes.back().outputs;
+    outputs.insert(outputs.begin() + 1, ir::kNoValue);
+    next_states_.emplace_back(NextName("sampled"), drawn[1]);
+    w_.Output("token", drawn[0]);
     if (o_.logits) w_.Output("logits", logits);
     return OkStatus();
   }

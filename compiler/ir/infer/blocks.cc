@@ -1,6 +1,7 @@
 // Weights in blocks, and categorical draws.
 #include "compiler/ir/block_nodes.h"
 #include "compiler/ir/infer/common.h"
+#include "kernels/abi/problem.h"
 
 namespace aicf::ir {
 namespace {
@@ -20,6 +21,26 @@ Status CheckPerRow(const Graph& graph, const Node& node, size_t input, DType dty
   if (v.dtype == dtype && v.shape == Dims{rows}) return OkStatus();
   return BadNode("input ", input, " is ", DTypeName(v.dtype), " ", ToString(v.shape), ", expected ",
                  DTypeName(dtype), " [", rows, "]");
+}
+
+bool HasOutput(const Node& node, size_t k) {
+  return node.outputs.size() > k && node.outputs[k] != kNoValue;
+}
+
+// The table that draws are stored in, with a place for each row: both or none.
+Status InferDrawTable(Graph& graph, const Node& node, int64_t rows) {
+  const bool stores = node.inputs.size() > abi::kDrawTable;
+  if (stores != HasOutput(node, 2) || node.inputs.size() == abi::kDrawPlaces) {
+    return BadNode("a table, places in it and the next table belong together");
+  }
+  if (!stores) return OkStatus();
+  const Value& table = In(graph, node, abi::kDrawTable);
+  if (table.dtype != DType::kI32 || table.shape.rank() != 1) {
+    return BadNode("the table is ", DTypeName(table.dtype), " ", ToString(table.shape),
+                   ", expected i32 of rank 1");
+  }
+  AICF_RETURN_IF_ERROR(CheckPerRow(graph, node, abi::kDrawPlaces, DType::kI32, rows));
+  return SetOutput(graph, node, 2, DType::kI32, table.shape);
 }
 
 }  // namespace
@@ -80,8 +101,8 @@ Status InferCategorical(Graph& graph, const Node& node) {
     AICF_RETURN_IF_ERROR(CheckPerRow(graph, node, 1 + i, expected[i], rows));
   }
   AICF_RETURN_IF_ERROR(SetOutput(graph, node, 0, DType::kI32, {rows}));
-  if (node.outputs.size() < 2 || node.outputs[1] == kNoValue) return OkStatus();
-  return SetOutput(graph, node, 1, DType::kBool, {rows});
+  if (HasOutput(node, 1)) AICF_RETURN_IF_ERROR(SetOutput(graph, node, 1, DType::kBool, {rows}));
+  return InferDrawTable(graph, node, rows);
 }
 
 }  // namespace aicf::ir

@@ -1,6 +1,8 @@
 // The shape rule of draws.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "compiler/ir/infer/testing.h"
 
 namespace aicf::ir {
@@ -19,13 +21,36 @@ std::string Declared(const std::string& logits, const std::string& changed = "",
 }
 
 std::string InferDraws(const std::string& declared) {
-  return testing::Infer(declared, "aicf.Categorical(%x, %t, %k, %p, %m, %s, %c)", 2);
+  return testing::Infer(declared, "aicf.Categorical(%x, %t, %k, %p, %m, %s, %c)", 2, 1);
 }
 
 TEST(InferCategorical, IdsAndWhetherTheyAreValidHaveARowEach) {
   EXPECT_EQ(InferDraws(Declared("f32[3x50]")), "i32 3, bool 3");
   EXPECT_EQ(InferDraws(Declared("bf16[3x1]")), "i32 3, bool 3");
   EXPECT_EQ(InferDraws(Declared("f16[3x50]", "c", "i32[3]")), "i32 3, bool 3");
+}
+
+// Draws that are stored in a table, too, at places %q in it.
+TEST(InferCategorical, TheNextTableIsLikeTheTable) {
+  const auto infer = [](const std::string& table, const std::string& places,
+                        const std::string& operands, int outputs) {
+    return testing::Infer(
+        Declared("f32[3x50]") + "input %a: " + table + "\ninput %q: " + places + "\n",
+        "aicf.Categorical(%x, %t, %k, %p, %m, %s, %c" + operands + ")", outputs, 3 - outputs);
+  };
+  EXPECT_EQ(infer("i32[7]", "i32[3]", ", %a, %q", 3), "i32 3, bool 3, i32 7");
+  const std::tuple<const char*, const char*, const char*, int, const char*> others[] = {
+      {"i64[7]", "i32[3]", ", %a, %q", 3, "the table is i64 7"},
+      {"i32[7x1]", "i32[3]", ", %a, %q", 3, "the table is i32 7x1"},
+      {"i32[7]", "i64[3]", ", %a, %q", 3, "input 8 is i64 3, expected i32 [3]"},
+      {"i32[7]", "i32[7]", ", %a, %q", 3, "input 8 is i32 7, expected i32 [3]"},
+      {"i32[7]", "i32[3]", ", %a", 3, "belong together"},
+      {"i32[7]", "i32[3]", "", 3, "belong together"},
+      {"i32[7]", "i32[3]", ", %a, %q", 2, "belong together"}};
+  for (const auto& [table, places, operands, outputs, sentence] : others) {
+    const std::string found = infer(table, places, operands, outputs);
+    EXPECT_NE(found.find(sentence), std::string::npos) << sentence << ": " << found;
+  }
 }
 
 TEST(InferCategorical, OtherOperandsAreRefused) {

@@ -74,7 +74,9 @@ Status LowerRotaryAppend(LowerContext& ctx, const ir::Node& node) {
 Status LowerCategorical(LowerContext& ctx, const ir::Node& node) {
   abi::Problem p;
   p.family = abi::Family::kCategorical;
-  p.attrs = abi::CategoricalAttrs{};
+  abi::CategoricalAttrs attrs;
+  attrs.stores = node.inputs.size() > abi::kDrawTable ? 1 : 0;
+  p.attrs = attrs;
   EmitWhole(ctx, node, std::move(p));
   return OkStatus();
 }

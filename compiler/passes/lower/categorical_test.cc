@@ -12,7 +12,7 @@ constexpr int64_t kRows = 40;
 std::string DrawGraph(bool with_valid) {
   return StrCat("graph \"g\" {\ninput %x: f16[40x8]\ninput %t: f32[40]\ninput %k: i32[40]\n",
                 "input %p: f32[40]\ninput %m: f32[40]\ninput %s: i64[40]\ninput %c: i32[40]\n",
-                with_valid ? "(%y: i32[40], %v: bool[40])" : "(%y: i32[40], _)",
+                with_valid ? "(%y: i32[40], %v: bool[40], _)" : "(%y: i32[40], _, _)",
                 " = aicf.Categorical(%x, %t, %k, %p, %m, %s, %c) \"n\"\noutput %y\n",
                 with_valid ? "output %v\n" : "", "}");
 }

@@ -9,7 +9,15 @@
 
 namespace aicf::cpu::categorical_hosts {
 
-struct SelectHost : CpuHostBase {
+/// The table that draws are stored in may be updated in place.
+struct DrawHost : CpuHostBase {
+  static bool InPlace(const abi::Problem& p, int input) {
+    return abi::StoresDraws(p) && input == static_cast<int>(abi::kDrawTable) &&
+           SameElements(p, input);
+  }
+};
+
+struct SelectHost : DrawHost {
   static constexpr double kFlopsShare = 0.05;
   static constexpr double kBytesShare = 0.2;
   static uint64_t Workspace(const abi::Problem& p, const abi::DeviceSpec&) {
@@ -19,7 +27,7 @@ struct SelectHost : CpuHostBase {
   }
 };
 
-struct ReferenceHost : CpuHostBase {
+struct ReferenceHost : DrawHost {
   static constexpr double kFlopsShare = 0.002;
   static constexpr double kBytesShare = 0.02;
 };

@@ -6,6 +6,7 @@
 
 #include "kernels/abi/draw.h"
 #include "kernels/cpu/categorical/categorical.h"
+#include "kernels/cpu/categorical/results.h"
 #include "kernels/cpu/common/reference.h"
 
 namespace aicf::cpu {
@@ -83,13 +84,13 @@ void DrawRow(const Row& row) {
   const bool valid = legal && logits[largest] > -HUGE_VAL;
   int64_t id = valid ? static_cast<int64_t>(largest) : 0;
   if (valid && row.Float(1) > 0) id = Draw(row, logits, logits[largest]);
-  StoreAt(Output(row.args, 0), &row.b, IntScalar(id));
-  if (row.args.output_count > 1) StoreAt(Output(row.args, 1), &row.b, IntScalar(valid));
+  StoreDraw(row.args, row.b, id, valid);
 }
 
 }  // namespace
 
 void CategoricalRef(const abi::ArgBlock& args) {
+  CopyDrawTable(args);
   ParallelRanges(args, Input(args, 0).shape[0], 1, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) DrawRow({args, b});
   });

@@ -10,6 +10,7 @@
 #include "kernels/abi/draw.h"
 #include "kernels/cpu/categorical/categorical.h"
 #include "kernels/cpu/categorical/loops.h"
+#include "kernels/cpu/categorical/results.h"
 #include "kernels/cpu/categorical/scratch.h"
 #include "kernels/cpu/common/reference.h"
 
@@ -45,8 +46,7 @@ class RowDraw {
     const bool valid = max_ < -kNothing && max_ > kNothing;  // NaN is neither
     int64_t id = 0;
     if (valid) id = Float(1) > 0 ? Draw() : FirstLargest();
-    StoreAt(Output(args_, 0), &b_, IntScalar(id));
-    if (args_.output_count > 1) StoreAt(Output(args_, 1), &b_, IntScalar(valid));
+    StoreDraw(args_, b_, id, valid);
   }
 
  private:
@@ -294,6 +294,7 @@ class RowDraw {
 };
 
 void RunCategorical(const abi::ArgBlock& args, const CategoricalLoops& loops) {
+  CopyDrawTable(args);
   const int64_t rows = Input(args, 0).shape[0];
   const int64_t pieces = std::min(rows, kCategoricalPieces);
   const uint64_t bytes = CategoricalScratch(Input(args, 0).shape[1]).bytes;

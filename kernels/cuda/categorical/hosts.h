@@ -24,7 +24,10 @@ struct CategoricalSelectHost : CudaHostBase {
   static std::string Refuse(const abi::Problem& p, const abi::Parameters& c,
                             const abi::DeviceSpec& d);
   static abi::LaunchConfig Launch(const abi::Problem& p, const abi::Parameters& c);
-  static bool InPlace(const abi::Problem&, int) { return false; }
+  static bool InPlace(const abi::Problem& p, int input) {
+    return abi::StoresDraws(p) && input == static_cast<int>(abi::kDrawTable) &&
+           SameElements(p, input);
+  }
 };
 
 /// In order of preference: ties of predicted cost go to the earlier one.

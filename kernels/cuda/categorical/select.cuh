@@ -205,9 +205,76 @@ AICF_DEVICE Cut CutOf(const Args& args, index_t b, const Selection& selection, c
   return NearerOf(cut, selection.CutReaching(target, weigh));
 }
 
+/// Views of operands and outputs that some instances lack; these do not define them.
+struct In7;
+struct In8;
+struct Out1;
+struct Out2;
+
+/// The table that draws are stored in as well, where row b's place is that of `Places`.
+template <class Table, class Places, class Next, int kNext>
+struct DrawTable {
+  i32 place;  ///< of the row
+
+  AICF_DEVICE DrawTable(const Args& args, index_t b) : place(OfRow<Places>(args.in[8], b)) {}
+  AICF_DEVICE void Store(const Args& args, i32 id) const {
+    if (place < 0 || place >= Next::extent(0)) return;
+    StoreOfRow<Next>(args.out[kNext], place, id);
+  }
+  /// Copies the table, except for the places of draws, unless it is updated in place.
+  static AICF_DEVICE void Copy(const Args& args) {
+    const i32* const from = static_cast<const i32*>(args.in[7]) + Table::kOffset;
+    i32* const to = static_cast<i32*>(args.out[kNext]) + Next::kOffset;
+    if (from == to) return;
+    const index_t first = static_cast<index_t>(blockIdx.x) * kBlockX + threadIdx.x;
+    for (index_t i = first; i < Table::extent(0); i += kGridX * kBlockX) {
+      bool drawn = false;
+      for (index_t b = 0; b < In0::extent(0); ++b) {
+        drawn |= static_cast<index_t>(OfRow<Places>(args.in[8], b)) == i;
+      }
+      if (!drawn) to[i * Next::stride(0)] = from[i * Table::stride(0)];
+    }
+  }
+};
+struct NoDrawTable {
+  AICF_DEVICE NoDrawTable(const Args&, index_t) {}
+  AICF_DEVICE void Store(const Args&, i32) const {}
+  static AICF_DEVICE void Copy(const Args&) {}
+};
+/// The table with the draws in it is the last output.
+constexpr bool kStoresValid = kOutputs - static_cast<int>(attr_stores) > 1;
+template <bool kStores, bool kBehindValid>
+struct TableOf {
+  typedef NoDrawTable Type;
+};
+template <>
+struct TableOf<true, false> {
+  typedef DrawTable<In7, In8, Out1, 1> Type;
+};
+template <>
+struct TableOf<true, true> {
+  typedef DrawTable<In7, In8, Out2, 2> Type;
+};
+typedef TableOf<attr_stores != 0, kStoresValid>::Type RowTable;
+
+/// What a row needs to know beside its logits. It is asked for at the beginning, so that nobody
+/// waits for it when the row's largest logit is known.
+struct Drawing {
+  float temperature;
+  RowTable table;
+
+  AICF_DEVICE Drawing(const Args& args, index_t b)
+      : temperature(OfRow<In1>(args.in[1], b)), table(args, b) {}
+  AICF_DEVICE void Store(const Args& args, index_t b, i32 id) const {
+    StoreOfRow<Out0>(args.out[0], b, id);
+    table.Store(args, id);
+  }
+};
+
 /// Draws a category. The one thread of the cluster that finds it stores it.
-AICF_DEVICE void Draw(const Args& args, index_t b, const Selection& selection, u32 first) {
-  const MassOf mass(ValueOf(selection.largest), OfRow<In1>(args.in[1], b));
+AICF_DEVICE void Draw(const Args& args, index_t b, const Drawing& drawing,
+                      const Selection& selection, u32 first) {
+  const MassOf mass(ValueOf(selection.largest), drawing.temperature);
   const Cut cut = CutOf(args, b, selection, mass);
   const float min_p = OfRow<In4>(args.in[4], b);
   const auto weigh = [&](u32 place, u32 key) {
@@ -223,17 +290,16 @@ AICF_DEVICE void Draw(const Args& args, index_t b, const Selection& selection, u
   const u64 target = u * (all >> 24) + (u * (all & 0xffffffu) >> 24);
   const u32 place = selection.meetings.FirstAbove(selection.row, target, weigh);
   if (place < kCategories && threadIdx.x == 0) {
-    StoreOfRow<Out0>(args.out[0], b, static_cast<i32>(place));
+    drawing.Store(args, b, static_cast<i32>(place));
   }
 }
 
-/// The view of the second output, which an instance without such an output does not define.
-struct Out1;
-
 AICF_DEVICE void Kernel(const Args& args) {
+  RowTable::Copy(args);
   if constexpr (In0::extent(0) == 0) return;
   const index_t b = static_cast<index_t>(blockIdx.x) / kClusterX;
   const int rank = static_cast<int>(blockIdx.x) % kClusterX;
+  const Drawing drawing(args, b);
   Meetings meetings(rank);
   const Row row(args.in[0], b, rank, Meetings::Cache());
   u64 best = 0;
@@ -242,12 +308,12 @@ AICF_DEVICE void Kernel(const Args& args) {
   best = meetings.Combine<Largest>(best);
   const u32 largest = static_cast<u32>(best >> 32), first = ~static_cast<u32>(best);
   const bool valid = largest != kIllegalKey && largest != kNothingKey;
-  const bool draws = valid && OfRow<In1>(args.in[1], b) > 0;
+  const bool draws = valid && drawing.temperature > 0;
   if (rank == 0 && threadIdx.x == 0) {
-    if (!draws) StoreOfRow<Out0>(args.out[0], b, valid ? static_cast<i32>(first) : 0);
-    if constexpr (kOutputs > 1) StoreOfRow<Out1>(args.out[1], b, valid);
+    if (!draws) drawing.Store(args, b, valid ? static_cast<i32>(first) : 0);
+    if constexpr (kStoresValid) StoreOfRow<Out1>(args.out[1], b, valid);
   }
-  if (draws) Draw(args, b, Selection{meetings, row, largest}, first);
+  if (draws) Draw(args, b, drawing, Selection{meetings, row, largest}, first);
   // A block must not exit while other blocks of its cluster may still read its shared memory.
   if constexpr (kClusterX > 1) LeaveCluster();
 }
