@@ -74,6 +74,7 @@ class Aicf:
         self._session.select_entry("decode_1")
         metas = {t.name: t for t in self._session.metas}
         self._pages = metas["pages"].shape[1]
+        self._page = next(s for s in self._session.states if s.name == "keys.0").shape[1]
 
     def reset(self):
         self._session.reset_states()
@@ -81,7 +82,8 @@ class Aicf:
 
     def decode(self, token):
         one = dict(tokens=[[token]], slots=[0], origins=[self._at], lengths=[self._at + 1],
-                   pages=np.arange(self._pages, dtype=np.int32)[None], temperature=[0.0], top_k=[0], top_p=[1.0],
+                   pages=np.arange(self._pages, dtype=np.int32)[None],
+                   places=[[divmod(self._at, self._page)]], temperature=[0.0], top_k=[0], top_p=[1.0],
                    min_p=[0.0], seeds=[0])
         types = dict(temperature=np.float32, top_p=np.float32, min_p=np.float32, seeds=np.int64)
         self._at += 1

@@ -57,6 +57,7 @@ Status CheckEntry(const EntryInfo& entry, const Bucket& bucket, int64_t table_pa
     AICF_RETURN_IF_ERROR(meta(name, DType::kI32, {b}));
   }
   AICF_RETURN_IF_ERROR(meta("pages", DType::kI32, {b, table_pages}));
+  if (bucket.places) AICF_RETURN_IF_ERROR(meta("places", DType::kI32, {b, bucket.rows, 2}));
   for (const char* name : {"temperature", "top_p", "min_p"}) {
     AICF_RETURN_IF_ERROR(meta(name, DType::kF32, {b}));
   }
@@ -73,7 +74,8 @@ Status CheckEntry(const EntryInfo& entry, const Bucket& bucket, int64_t table_pa
 bool ReadBucket(const EntryInfo& entry, size_t index, Layout* layout) {
   const TensorInfo* const tokens = Find("tokens", entry.metas);
   const bool matrix = tokens != nullptr && tokens->shape.rank() == 2;
-  Bucket bucket{index, matrix ? tokens->shape[0] : 1, matrix ? tokens->shape[1] : 1};
+  Bucket bucket{index, matrix ? tokens->shape[0] : 1, matrix ? tokens->shape[1] : 1,
+                Find("places", entry.metas) != nullptr};
   if (entry.name.starts_with("prefill_")) {
     bucket.requests = 1;
     layout->prefill.push_back(bucket);

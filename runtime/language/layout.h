@@ -17,6 +17,9 @@ struct Bucket {
   size_t entry = 0;      ///< index into Program::entries()
   int64_t requests = 1;  ///< rows of the metas: B, and 1 for prefill
   int64_t rows = 1;      ///< tokens of each request: T, and 1 for decode
+  /// Whether the host says where rows go in the cache (meta `places`). Programs made before there
+  /// was this meta compute it.
+  bool places = true;
 };
 
 struct Layout {

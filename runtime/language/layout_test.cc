@@ -28,7 +28,8 @@ EntryInfo Entry(std::string name, int64_t b, int64_t t) {
                  Tensor("origins", DType::kI32, {b}),   Tensor("lengths", DType::kI32, {b}),
                  Tensor("pages", DType::kI32, {b, 4}),  Tensor("temperature", DType::kF32, {b}),
                  Tensor("top_p", DType::kF32, {b}),     Tensor("min_p", DType::kF32, {b}),
-                 Tensor("top_k", DType::kI32, {b}),     Tensor("seeds", DType::kI64, {b})};
+                 Tensor("top_k", DType::kI32, {b}),     Tensor("places", DType::kI32, {b, t, 2}),
+                 Tensor("seeds", DType::kI64, {b})};
   entry.outputs = {Tensor("token", DType::kI32, {b})};
   return entry;
 }
@@ -63,6 +64,17 @@ TEST(Layout, IsReadFromTheEntryPoints) {
   EXPECT_EQ(layout->PagesFor(33), 3u);
 }
 
+// Programs made before the meta `places` existed compute it.
+TEST(Layout, PlacesMayBeTheProgramsOwnBusiness) {
+  Model m = GoodModel();
+  m.entries[1].metas.erase(m.entries[1].metas.begin() + 9);
+  const auto layout = ReadLayout(m.model, m.entries, m.states);
+  ASSERT_TRUE(layout.ok()) << layout.status().ToString();
+  EXPECT_FALSE(layout->prefill[1].places);
+  EXPECT_TRUE(layout->prefill[0].places);
+  EXPECT_TRUE(layout->decode[1].places);
+}
+
 TEST(Layout, SaysWhatIsNotAsItShouldBe) {
   const std::pair<std::function<void(Model&)>, const char*> faults[] = {
       {[](Model& m) { m.model.page = 0; }, "language model: page is 0"},
@@ -84,6 +96,10 @@ TEST(Layout, SaysWhatIsNotAsItShouldBe) {
        },
        "'decode_4': meta 'tokens' is i32 4x2, expected i32 4x1"},
       {[](Model& m) { m.entries[0].metas[0].shape = {4}; }, "'decode_4': meta 'tokens' is i32 4"},
+      {[](Model& m) {
+         m.entries[1].metas[9].shape = {1, 64, 3};
+       },
+       "'prefill_64': meta 'places' is i32 1x64x3, expected i32 1x64x2"},
       {[](Model& m) { m.entries[0].outputs.clear(); }, "'decode_4' has no output 'token'"},
       {[](Model& m) { m.entries[0].inputs = {Tensor("x", DType::kF32, {1})}; },
        "'decode_4' has an input 'x'"},

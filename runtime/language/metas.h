@@ -30,7 +30,7 @@ struct MetaRow {
 
 /// Rows of a bucket: every vector has the elements of the meta of the same name.
 struct RunMetas {
-  std::vector<int32_t> tokens, slots, origins, lengths, pages, top_k;
+  std::vector<int32_t> tokens, slots, origins, lengths, pages, places, top_k;
   std::vector<float> temperature, top_p, min_p;
   std::vector<int64_t> seeds;
 
@@ -40,6 +40,9 @@ struct RunMetas {
   /// Fills row `at`. REQUIRES: Clear was called for the bucket; `at` is one of its rows.
   /// Errors: kInternal where the row does not fit the bucket, or has too few pages.
   Status Set(const Layout& layout, const Bucket& bucket, size_t at, const MetaRow& row);
+
+ private:
+  void SetPlaces(const Layout& layout, const Bucket& bucket, size_t at, const MetaRow& row);
 };
 
 }  // namespace aicf::language

@@ -54,6 +54,9 @@ class SessionRunner final : public Runner {
     AICF_RETURN_IF_ERROR(set("origins", metas.origins, {b}));
     AICF_RETURN_IF_ERROR(set("lengths", metas.lengths, {b}));
     AICF_RETURN_IF_ERROR(set("pages", metas.pages, {b, table_pages}));
+    if (bucket.places) {
+      AICF_RETURN_IF_ERROR(set("places", metas.places, {b, bucket.rows, 2}));
+    }
     AICF_RETURN_IF_ERROR(set("temperature", metas.temperature, {b}));
     AICF_RETURN_IF_ERROR(set("top_k", metas.top_k, {b}));
     AICF_RETURN_IF_ERROR(set("top_p", metas.top_p, {b}));

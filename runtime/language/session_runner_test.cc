@@ -41,6 +41,7 @@ schema::Contents LengthContents(const std::string& target, const Layout& layout)
                    meta("origins", DType::kI32, {b}),
                    meta("lengths", DType::kI32, {b}),
                    meta("pages", DType::kI32, {b, layout.table_pages}),
+                   meta("places", DType::kI32, {b, 1, 2}),
                    meta("temperature", DType::kF32, {b}),
                    meta("top_k", DType::kI32, {b}),
                    meta("top_p", DType::kF32, {b}),

@@ -154,6 +154,13 @@ class FakeRunner final : public Runner {
     EXPECT_EQ(metas.temperature[r], 0);
     EXPECT_EQ(metas.top_p[r], 1);
     EXPECT_EQ(bucket.requests > 1, true) << "a run with nothing to do";
+    ExpectNoPlaces(metas, r * static_cast<size_t>(bucket.rows),
+                   (r + 1) * static_cast<size_t>(bucket.rows));
+  }
+
+  /// Rows from `at` to `end` have no tokens, and may not go anywhere in the cache.
+  void ExpectNoPlaces(const RunMetas& metas, size_t at, size_t end) {
+    for (; at < end; ++at) EXPECT_GE(metas.places[2 * at], layout_.pages) << "row " << at;
   }
 
   CacheCell& Cell(const RunMetas& metas, int64_t row, int64_t position) {
@@ -175,8 +182,11 @@ class FakeRunner final : public Runner {
       const auto at = static_cast<size_t>(row * bucket.rows + p - origin);
       int32_t token = metas.tokens[at];
       if (token < 0) token = sampled_[static_cast<size_t>(metas.slots[r])];
-      Cell(metas, row, p) = {token, p, bucket.entry};
+      const int64_t page = metas.places[2 * at], in_page = metas.places[2 * at + 1];
+      cells_.at(static_cast<size_t>(page * layout_.page + in_page)) = {token, p, bucket.entry};
     }
+    ExpectNoPlaces(metas, static_cast<size_t>(row * bucket.rows + length - origin),
+                   static_cast<size_t>((row + 1) * bucket.rows));
     std::vector<CacheCell> seen;
     for (int64_t p = 0; p < length; ++p) seen.push_back(Cell(metas, row, p));
     for (int64_t p = 0; p < length; p += layout_.page) {

@@ -203,9 +203,11 @@ def text_samples():
     draw = {"temperature": np.float32([0.9]), "top_k": np.int32([5]), "top_p": np.float32([0.9]),
             "min_p": np.float32([0.05]), "seeds": np.int64([3])}
     prefill = {"tokens": np.int32([[1, 17, 4, 9, 30, 2, 0, 0]]), "slots": np.int32([1]), "origins": np.int32([0]),
-               "lengths": np.int32([6]), "pages": np.int32([[2, 0, 3, 1]]), **draw}
+               "lengths": np.int32([6]), "pages": np.int32([[2, 0, 3, 1]]),
+               "places": np.int32([[[2, row] if row < 6 else [8, 0] for row in range(8)]]), **draw}
     decode = {"tokens": np.int32([[5], [-1]]), "slots": np.int32([1, 0]), "origins": np.int32([9, 0]),
               "lengths": np.int32([10, 1]), "pages": np.int32([[5, 4, 0, 0], [2, 0, 0, 0]]),
+              "places": np.int32([[[4, 1]], [[2, 0]]]),
               **{name: np.repeat(value, 2) for name, value in draw.items()}}
     return [prefill, decode]
 

@@ -1,6 +1,7 @@
 #include "tests/language/paged_requests.h"
 
 #include <algorithm>
+#include <limits>
 #include <random>
 
 #include "runtime/test_tensors.h"
@@ -29,7 +30,9 @@ Result<PagedSession> PagedSession::Create(std::shared_ptr<const Program> program
   out.table_ = InfoNamed(first.metas, "pages").shape[1];
   out.vocabulary_ = InfoNamed(first.outputs, "logits").shape[1];
   out.slots_ = InfoNamed(program->states(), "sampled").shape[0];
-  const auto pages = static_cast<int32_t>(InfoNamed(program->states(), "keys.0").shape[0]);
+  const Dims& cache = InfoNamed(program->states(), "keys.0").shape;
+  const auto pages = static_cast<int32_t>(cache[0]);
+  out.page_ = cache[1];
   for (int32_t page = 0; page < pages; ++page) out.free_pages_.push_back(page);
   std::ranges::shuffle(out.free_pages_, std::mt19937(5));
   return out;
@@ -76,12 +79,28 @@ Result<std::vector<std::vector<float>>> PagedSession::Decode(
              {requests, tokens, std::vector<int64_t>(requests.size(), 1)});
 }
 
+std::vector<int32_t> PagedSession::PlacesOf(const Entry& entry, const Rows& rows) const {
+  constexpr int32_t kNowhere = std::numeric_limits<int32_t>::max();
+  std::vector<int32_t> places(static_cast<size_t>(2 * entry.batch * entry.rows), kNowhere);
+  for (size_t i = 0; i < rows.requests.size(); ++i) {
+    auto place = places.begin() + 2 * static_cast<int64_t>(i) * entry.rows;
+    const PagedRequest& request = *rows.requests[i];
+    for (int64_t row = 0; row < rows.valid[i]; ++row) {
+      const int64_t position = request.length + row;
+      *place++ = request.pages[static_cast<size_t>(position / page_)];
+      *place++ = static_cast<int32_t>(position % page_);
+    }
+  }
+  return places;
+}
+
 Result<std::vector<std::vector<float>>> PagedSession::Run(const Entry& entry, const Rows& rows) {
   const auto batch = static_cast<size_t>(entry.batch), width = static_cast<size_t>(entry.rows);
   const auto table = static_cast<size_t>(table_);
   // Rows without tokens and idle requests have what no result may depend on.
   std::vector<int32_t> tokens(batch * width, 7), origins(batch, 3), lengths(batch, 0);
   std::vector<int32_t> slots(batch, static_cast<int32_t>(slots_)), pages(batch * table, 0);
+  const std::vector<int32_t> places = PlacesOf(entry, rows);
   for (size_t i = 0; i < rows.requests.size(); ++i) {
     PagedRequest& request = *rows.requests[i];
     origins[i] = static_cast<int32_t>(request.length);
@@ -98,6 +117,7 @@ Result<std::vector<std::vector<float>>> PagedSession::Run(const Entry& entry, co
   AICF_RETURN_IF_ERROR(session_->SetMeta("lengths", TensorOf(lengths)));
   AICF_RETURN_IF_ERROR(session_->SetMeta("slots", TensorOf(slots)));
   AICF_RETURN_IF_ERROR(session_->SetMeta("pages", TensorOf(pages, {entry.batch, table_})));
+  AICF_RETURN_IF_ERROR(session_->SetMeta("places", TensorOf(places, {entry.batch, entry.rows, 2})));
   const std::vector<float> ones(batch, 1);
   AICF_RETURN_IF_ERROR(session_->SetMeta("top_p", TensorOf(ones)));
   AICF_RETURN_IF_ERROR(session_->Run());

@@ -50,12 +50,14 @@ class PagedSession {
 
   explicit PagedSession(std::unique_ptr<Session> session) : session_(std::move(session)) {}
   const Entry& SmallestFor(int64_t batch, int64_t rows) const;
+  /// The meta `places`: before the run adds its rows to the requests.
+  std::vector<int32_t> PlacesOf(const Entry& entry, const Rows& rows) const;
   Result<std::vector<std::vector<float>>> Run(const Entry& entry, const Rows& rows);
 
   std::unique_ptr<Session> session_;
   std::vector<Entry> entries_;
   std::vector<int32_t> free_pages_;
-  int64_t table_ = 0, slots_ = 0, vocabulary_ = 0;
+  int64_t table_ = 0, page_ = 0, slots_ = 0, vocabulary_ = 0;
 };
 
 }  // namespace aicf::testing

@@ -5,6 +5,7 @@
 
 #include "base/float16.h"
 #include "base/float8.h"
+#include "tools/aicf-run/language_metas.h"
 #include "tools/aicf-run/tensors.h"
 #include "tools/common/flags.h"
 #include "tools/common/npy.h"
@@ -101,7 +102,7 @@ Result<InputSource> CheckInput(const TensorInfo& info, const std::string& path, 
 }
 
 InputSource Zero(const TensorInfo& info) {
-  return {info, std::vector<std::byte>(info.bytes), "zero"};
+  return {info, std::vector<std::byte>(info.bytes), std::string(kZeroOrigin)};
 }
 
 /// The tensor at the shape chosen for it.
@@ -204,6 +205,7 @@ Result<Selection> GatherInputs(const Program& program, const std::string& entry,
     AICF_ASSIGN_OR_RETURN(selection.metas.back(), CheckInput(meta, files.find(meta.name)->second,
                                                              std::move(array->second)));
   }
+  AICF_RETURN_IF_ERROR(MakeUpRequests(program, &selection));
   return selection;
 }
 

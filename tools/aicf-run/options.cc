@@ -79,7 +79,8 @@ void AddTensorFlags(CommandLine& line, Raw& raw, RunOptions& options) {
   const std::string group = "Inputs and outputs";
   line.AddList("--load-inputs", options.load_inputs,
                "NAME:FILE  an input or meta from a .npy file; repeats. Other inputs are\n"
-               "random, other metas zero")
+               "random, other metas zero; if no meta is loaded, those of a language\n"
+               "model are those of made-up requests")
       ->group(group);
   line.AddValue("--entry", options.entry,
                 "NAME  the entry point to run, with its whole shapes; default: the one\n"

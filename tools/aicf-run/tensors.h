@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aicf/aicf.h"
@@ -11,6 +12,9 @@
 #include "tools/common/compare.h"
 
 namespace aicf::tools {
+
+/// The origin of a tensor that is zero because nobody gives it.
+inline constexpr std::string_view kZeroOrigin = "zero";
 
 struct InputSource {
   TensorInfo info;
@@ -24,14 +28,16 @@ struct Selection {
   std::vector<InputSource> inputs;  ///< with the shapes chosen
   std::vector<TensorInfo>
       outputs;  ///< with the shapes chosen, an output's dynamic axis at its largest
-  std::vector<InputSource> metas;   ///< of the entry point; zero without a file
+  std::vector<InputSource> metas;  ///< of the entry point; without a file zero, or made-up requests
   std::vector<InputSource> states;  ///< of the program; see GatherStates
 };
 
 /// Reads the files named by --load-inputs, chooses the entry point that serves their shapes
 /// (`entry` unless that is empty; the first one if there are no files) and makes up the other
-/// inputs: each gets a fixed sequence that depends only on the input's position. Errors:
-/// kInvalidArgument (unknown name, other dtype or shape), kIo.
+/// inputs: each gets a fixed sequence that depends only on the input's position. Metas without a
+/// file are those of made-up requests where a language model has none (MakeUpRequests), otherwise
+/// zero. Errors: kInvalidArgument (unknown name, other dtype or shape), kIo, those of
+/// MakeUpRequests.
 Result<Selection> GatherInputs(const Program& program, const std::string& entry,
                                const std::vector<std::string>& load_inputs);
 

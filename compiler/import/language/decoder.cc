@@ -10,11 +10,10 @@ namespace {
 
 /// The inputs that the host hands over, and values that follow from them for all layers.
 struct Requests {
-  ValueId tokens, slots, origins, lengths, pages;
+  ValueId tokens, slots, origins, lengths, pages, places;
   ValueId temperature, top_k, top_p, min_p, seeds;
   ValueId extent;     ///< i64, T
   ValueId positions;  ///< i32 [B, T]
-  ValueId places;     ///< i32 [B, T, 2]: a page (or one that does not exist), a row in it
 };
 
 /// Cosine and sine of all positions: [B, T, pairs] each.
@@ -55,29 +54,21 @@ class DecoderBuilder {
     r_.lengths = PerRequest("lengths", DType::kI32);
     const int64_t table = (o_.context + o_.page - 1) / o_.page;
     r_.pages = w_.Input("pages", DType::kI32, {-1, table}, {"batch", ""});
+    r_.places = w_.Input("places", DType::kI32, {-1, -1, 2}, {"batch", "tokens", ""});
     r_.temperature = PerRequest("temperature", DType::kF32);
     r_.top_k = PerRequest("top_k", DType::kI32);
     r_.top_p = PerRequest("top_p", DType::kF32);
     r_.min_p = PerRequest("min_p", DType::kF32);
     r_.seeds = PerRequest("seeds", DType::kI64);
     sampled_ = w_.Input("sampled", DType::kI32, {slots()}, {""});
-    FindPlaces();
+    FindPositions();
   }
 
-  // Computes where each row goes in the cache. A row behind the valid ones gets the page pool(),
-  // which does not exist, so that a scatter leaves the row out.
-  void FindPlaces() {
+  void FindPositions() {
     r_.extent = w_.Op("Gather", {w_.Op("Shape", {r_.tokens}), w_.Constant("one", ScalarInt(1))});
     const ValueId rows = w_.Op(
         "Range", {w_.Constant("zero", ScalarInt(0)), r_.extent, w_.Constant("step", ScalarInt(1))});
     r_.positions = w_.Add(w_.Unsqueeze(r_.origins, 1), w_.Cast(rows, DType::kI32));
-    const ValueId valid = w_.Op("Less", {r_.positions, w_.Unsqueeze(r_.lengths, 1)});
-    const ValueId size = w_.Int32(o_.page);
-    const ValueId stretch = w_.Op("Div", {r_.positions, size});
-    const ValueId page = w_.Op("GatherElements", {r_.pages, stretch}, {{"axis", int64_t{1}}});
-    const ValueId place = w_.Op("Where", {valid, page, w_.Int32(pool())});
-    const ValueId row = w_.Op("Sub", {r_.positions, w_.Mul(stretch, size)});
-    r_.places = w_.Concat({w_.Unsqueeze(place, 2), w_.Unsqueeze(row, 2)}, 2);
   }
 
   static ir::Tensor ScalarInt(int64_t value) {
