@@ -43,7 +43,7 @@ TEST(CudaChoices, DecodeAttentionOfFewKeysHasFewWarpsAndShortTiles) {
     const std::vector<Candidate> all = DecodeCandidates(keys);
     return std::ranges::min_element(all, {}, &Candidate::cost_us)->variant.parameters;
   };
-  EXPECT_EQ(best(1280)["warps"], 4);
+  EXPECT_EQ(best(1280)["warps"], 5) << "each has two tiles; of four warps some had three";
   EXPECT_EQ(best(1280)["tile_keys"], 16);
   EXPECT_EQ(best(65536)["tile_keys"], 32);
 }
@@ -91,6 +91,15 @@ TEST(CudaChoices, AppendingDecodeAttentionHasEnoughWarpsToTurnItsRowsAtOnce) {
     // Two blocks of four warps fit a multiprocessor, and both are needed.
     EXPECT_EQ(ChosenDecode(32, 1024, group, /*appends=*/true)["warps"], 4);
   }
+}
+
+// Where a request has so few keys that each warp has a tile or two, as many warps as that takes and
+// not more, and no fewer than turn the rows at once.
+TEST(CudaChoices, AppendingDecodeAttentionOfOneRequestHasAsManyWarpsAsItsKeysNeed) {
+  const Parameters cut = ChosenDecode(1, 1280, 4, /*appends=*/true);
+  EXPECT_EQ(cut["split"], 8);
+  EXPECT_EQ(cut["warps"], 6);
+  EXPECT_EQ(ChosenDecode(1, 4096, 4, /*appends=*/true)["warps"], 8);
 }
 
 // A normalised row times blocks has this kernel alone. As integers a long row leaves no room for

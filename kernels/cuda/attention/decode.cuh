@@ -28,7 +28,8 @@ static_assert(kClusterX == kSplit && kBlockY == kWarps, "the launch has a warp f
 static_assert(kStep % 16 == 0 && kStep <= 32, "a lane finds one key of a tile");
 
 /// Divides the tiles of keys [begin, end) into parts, one for each warp of the cluster. Where there
-/// are fewer tiles than warps, the first `used` warps have one tile each and the others none.
+/// are fewer tiles than warps, the first `used` warps have one tile each and the others none. The
+/// last part never has more tiles than others, because its warp puts a new row into one of them.
 struct Parts {
   int begin, tiles, used;
 
@@ -39,7 +40,7 @@ struct Parts {
   /// First key of a part; for part `used` and beyond, the first key behind all parts.
   AICF_DEVICE int First(int part) const {
     if (part >= used) return begin + tiles * kStep;
-    return begin + static_cast<int>(static_cast<i64>(tiles) * part / used) * kStep;
+    return begin + static_cast<int>((static_cast<i64>(tiles) * part + used - 1) / used) * kStep;
   }
 };
 

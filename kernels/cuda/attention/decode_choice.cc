@@ -64,6 +64,9 @@ double TurnRounds(const Problem& p, const AttentionShape& s, const Parameters& c
   return static_cast<double>(CeilDiv(parts, 32 * c["warps"]));
 }
 
+// So few turns that one more or one less shows in the time of a step.
+constexpr int64_t kFewTurns = 2;
+
 // Decoding mostly waits for memory. Short requests wait for their length, then for the table, then
 // for the first tile. Where few tiles are under way, the time of a warp's turns counts. A
 // multiprocessor gets no more bytes in a round trip than it has requested, and no more than its
@@ -71,7 +74,9 @@ double TurnRounds(const Problem& p, const AttentionShape& s, const Parameters& c
 // for clusters were fitted to 8 heads of 65,536 keys each, and what counts where little is read to
 // 3 heads of 64 with 1,280 keys: a token of SmolLM2-135M took 341 us with 8 blocks of 8 warps and
 // 32 keys, 336 with 16 keys, 335 with 4 warps and 32 keys, 319 with 4 warps and 16 keys, 344 with
-// 4 blocks of these and 327 with 16.
+// 4 blocks of these and 327 with 16. Where a request of 1,024 keys has few turns, warps between 4
+// and 8 are better than both (bench/results/h200_language.md): a token of SmolLM2 takes 301.5 us
+// with 5 and 305 with 4, one of 8 layers of Llama-3.2-1B 306 with 5 and 309 with 8.
 double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
   constexpr double kStart = 1.6, kMerge = 0.5, kExchange = 0.7, kRoundTrip = 1.1;
   constexpr double kPort = 8e4;  // bytes per us
@@ -88,9 +93,14 @@ double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
                std::ceil(tiles / (ClustersAtOnce(c["split"], d.sm_count) * resident)));
   const double turns = std::ceil(keys / (tile * static_cast<double>(c["split"]) * warps));
   const bool little = ReadsLittle(p, s);
-  const double alone_us = turns * ((little ? 0.1 : 0.25) + 0.35 * tile / 16 * head / 256);
-  const double wide_us = c["split"] > 8 ? 0.3 : 0.0;
-  const double beside_us = little ? 0.25 * std::max(0.0, warps - 4) + wide_us : 0.0;
+  const double later_turns_us = turns > 1 && !little ? 0.3 : 0.0;
+  const double alone_us =
+      turns * ((little ? 0.1 : 0.25) + 0.35 * tile / 16 * head / 256) + later_turns_us;
+  const bool short_parts = little || turns <= kFewTurns;
+  const double wide_us = short_parts && c["split"] > 8 ? (little ? 0.3 : 0.5) : 0.0;
+  // What more warps take to merge counts where each has few tiles.
+  const double warp_us = little ? 0.25 : short_parts ? 0.2 : 0.0;
+  const double beside_us = warp_us * std::max(0.0, warps - 4) + wide_us;
 
   const double busy = std::min<double>(d.sm_count, blocks);
   const double held = std::min(resident, std::ceil(blocks / d.sm_count));
@@ -99,7 +109,7 @@ double DecodeUs(const Problem& p, const Parameters& c, const DeviceSpec& d) {
       little ? 0.0 : ReadBytes(p, s) / (busy * std::min(kPort, asked / kRoundTrip));
   // What the warps of one multiprocessor take for all their turns.
   const double turn_us = 0.11 + 0.24 / (held * warps);  // of one turn, with so many warps at work
-  const double work_us = tiles * keys / 16 * (head / 256) * turn_us / busy;
+  const double work_us = little ? 0.0 : tiles * keys / 16 * (head / 256) * turn_us / busy;
   // Requests differ in length. Two blocks on every multiprocessor even that out and wait less;
   // `idle` is the share of these blocks that is missing. Blocks without clusters lose more
   // where half of the multiprocessors have none: 8 requests of 2,048 keys take 21.8 us with 128
@@ -167,6 +177,8 @@ void AddCuts(const Problem& p, int64_t split, int64_t warps, const DeviceSpec& d
   const AttentionShape s = abi::AttentionShapeOf(p);
   const int64_t tile = TileOfKeys(p, s);
   if (split > 1 && split / 2 * warps * Decode::kRows >= s.keys) return;  // blocks without keys
+  const bool between = (warps & (warps - 1)) != 0;
+  if (between && CeilDiv(s.keys, tile * split * warps) > kFewTurns) return;
   std::optional<Parameters> last;
   for (int64_t blocks : {2, 1}) {
     const std::optional<Parameters> c = SharedBy(s, tile, split, warps, blocks, d);
@@ -184,7 +196,7 @@ std::vector<abi::Candidate> CandidatesFor<AttentionDecodeHost>(const Problem& p,
                                                                const DeviceSpec& d) {
   std::vector<abi::Candidate> all;
   for (int64_t split = 1; split <= std::min(16, d.max_cluster); split *= 2) {
-    for (int64_t warps : {4, 8, 2}) AddCuts(p, split, warps, d, all);
+    for (int64_t warps : {4, 8, 2, 5, 6}) AddCuts(p, split, warps, d, all);
   }
   return all;
 }
