@@ -138,6 +138,7 @@ void CaseMaker::Fresh<abi::Family::kBlockGemm>() {
   // Halves only where they are asked for, because kernels for many rows do not take them.
   attrs.halves = std::max<int64_t>(1, options_.halves);
   int64_t n = random_.Int(1, random_.OneIn(3) ? 150 : 40);
+  if (options_.columns > 0) n = random_.Int(options_.columns / 2, options_.columns * 2);
   // Two thirds of these cases have halves of whole panels, which the kernels with halves take.
   if (attrs.halves == 2 && !random_.OneIn(3)) n = RoundUp(n, 16);
   Dims rows = {options_.rows > 0 ? options_.rows : random_.Int(1, random_.OneIn(3) ? 40 : 6)};

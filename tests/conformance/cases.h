@@ -37,6 +37,7 @@ struct CaseOptions {
   int64_t length = 0;     ///< gemm: products in a sum; 0: any
   int64_t halves = 0;     ///< gemm, blockgemm: GemmAttrs::halves; 0: any, for blockgemm 1
   bool few_rows = false;  ///< gemm: 2 to 64 rows of floats that lie along k, and many columns
+  int64_t columns = 0;    ///< blockgemm: about so many columns of results; 0: any number
   bool row_norm = false;  ///< gemm, blockgemm: rows are normalised; takes reals
   bool moments = false;   ///< gemm: the epilogue sees the moments of 16-bit rows; takes reals
   /// gemm, 16 bits. With `moments`, those are made of the moments of parts of the rows. Otherwise

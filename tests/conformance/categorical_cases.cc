@@ -19,11 +19,13 @@ void FillPicked(Random& random, std::vector<std::byte>& bytes, const std::vector
 
 }  // namespace
 
-// Places in and around a table, no two of which are one.
+// Places in and around a table, no two of which are one. Where one place is that of all rows, it is
+// outside.
 void CaseMaker::FillDrawPlaces(int64_t table) {
   const abi::View& view = p_.inputs[abi::kDrawPlaces];
+  const bool repeats = view.shape[0] > 1 && view.strides[0] == 0;
   std::vector<int32_t> places;
-  for (int64_t place = -2; place < table + 8; ++place) {
+  for (int64_t place = repeats ? table : -2; place < table + 16; ++place) {
     places.push_back(static_cast<int32_t>(place));
   }
   for (int64_t b = 0; b < view.shape[0]; ++b) {
@@ -59,7 +61,7 @@ void CaseMaker::Fresh<abi::Family::kCategorical>() {
     abi::CategoricalAttrs attrs;
     attrs.stores = 1;
     p_.attrs = attrs;
-    p_.inputs.insert(p_.inputs.end(), {In(DType::kI32, {table}), In(DType::kI32, {rows}, false)});
+    p_.inputs.insert(p_.inputs.end(), {In(DType::kI32, {table}), In(DType::kI32, {rows})});
     p_.core_inputs = 9;
     p_.outputs.push_back(Out(DType::kI32, {table}));
   }

@@ -41,6 +41,16 @@ CaseOptions OneRow(int64_t length) {
           .length = length};
 }
 
+// Products of one row that becomes integers, with several panels of blocks.
+CaseOptions OneIntegerRow(int64_t halves, bool row_norm) {
+  return {.whole_numbers = !row_norm,
+          .math = {MathMode::kFp16, MathMode::kBf16},
+          .rows = 1,
+          .halves = halves,
+          .columns = 150,
+          .row_norm = row_norm};
+}
+
 // Products of 16-bit operands whose epilogue sees the moments of rows of `length` terms.
 CaseOptions Moments(int64_t length, int64_t halves = 0, bool parts = false) {
   return {.whole_numbers = false,
@@ -136,6 +146,9 @@ std::vector<Share> SharesOf(Family family) {
               {40, 1, {.rows = 2, .halves = 2}},
               {40, 1, RowNorms(1)},
               {20, 1, RowNorms(3)},
+              {60, 1, OneIntegerRow(1, false), false, false, "cuda.blockgemm.stream"},
+              {60, 1, OneIntegerRow(2, false), false, false, "cuda.blockgemm.stream"},
+              {60, 1, OneIntegerRow(1, true), false, false, "cuda.blockgemm.stream"},
               {30, 1, {.whole_numbers = false}},
               {20, 1, {.whole_numbers = false, .math = reduced}}};
     case Family::kReduce:
