@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "compiler/import/language/hf_testing.h"
 #include "tests/cli/json.h"
 #include "tests/cli/tool.h"
+#include "tools/common/npy.h"
 #include "tools/common/text.h"
 
 namespace aicf::testing {
@@ -261,6 +263,41 @@ TEST_F(LanguageViews, PromptsOfOneRowAreRefusedByTheFlagThatAsksForThem) {
     const ToolResult r = RunTool("aicf-compile", {model_, "-o", dir_ / "no.aicf", flag + "=1"});
     ExpectFailure("aicf-compile", r, 2, flag + ": at least 2");
   }
+}
+
+// An entry point that runs without metas has four requests in the middle of a text, each of which
+// appends a row of its own: of weights of zeros, to a cache of ones.
+TEST_F(LanguageViews, RunsWithoutMetasAreOfMadeUpRequests) {
+  ExpectSuccess(RunTool("aicf-compile", {model_, "--context=32", "--page=8", "--prefill=8",
+                                         "--decode=1,4", "-o", artifact_}));
+  const std::string states = dir_ / "states", ones = dir_ / "ones.npy";
+  const auto run = [&](Flags flags) {
+    flags.insert(flags.end(), {artifact_, "--entry=decode_4", "--iterations=1", "--duration=0",
+                               "--export-state=" + states});
+    ExpectSuccess(RunTool("aicf-run", flags));
+    return tools::ReadNpy(states + "/keys.0.npy");
+  };
+  auto cache = run({});
+  ASSERT_TRUE(cache.ok()) << cache.status().ToString();
+  ASSERT_EQ(cache->dtype, DType::kF32);
+  const float one = 1;
+  for (size_t at = 0; at < cache->data.size(); at += sizeof one) {
+    std::memcpy(&cache->data[at], &one, sizeof one);
+  }
+  const auto file = tools::SerializeNpy(cache->dtype, cache->shape, cache->data);
+  PutFile(ones, std::string(reinterpret_cast<const char*>(file.data()), file.size()));
+  const auto after = run({"--load-state=keys.0:" + ones});
+  ASSERT_TRUE(after.ok()) << after.status().ToString();
+  const size_t rows = static_cast<size_t>(after->shape[0] * after->shape[1]);
+  const size_t bytes = after->data.size() / rows;
+  size_t appended = 0;
+  for (size_t row = 0; row < rows; ++row) {
+    float first = 0;
+    std::memcpy(&first, &after->data[row * bytes], sizeof first);
+    appended += first == 0 ? 1 : 0;
+  }
+  EXPECT_EQ(appended, 4u);
+  ExpectSuccess(RunTool("aicf-run", {artifact_, "--entry=decode_4", "--verify"}));
 }
 
 TEST_F(LanguageViews, RebuildsTheSameBytes) {
